@@ -5,17 +5,17 @@ import { chain } from '../base/index.ts'
 import {
   type AnswerOrigins,
   answerRequest,
+  busyError,
   CHILD_SCOPE,
   Conversation,
   checkReason,
   copyJson,
   type DriveResult,
   HANDED_DOWN,
-  isBusy,
-  isPaused,
-  isShutDown,
+  pausedError,
   refuseInside,
   requestFields,
+  shutdownError,
   type TurnView as Turn,
   type TurnError,
 } from '../drive/index.ts'
@@ -241,7 +241,7 @@ export class Agent<Output = unknown> {
    * followed to its end, and taken over if that process is gone; a paused turn waits for `start()` or `resume()`.
    */
   async lastTurn(): Promise<Turn<Output> | undefined> {
-    const refusal = this.#status === 'shutdown' ? isShutDown(this.contextId) : undefined
+    const refusal = this.#status === 'shutdown' ? shutdownError(this.contextId) : undefined
     return (await this.#conversation.lastTurn(refusal)) as Turn<Output> | undefined
   }
 
@@ -272,7 +272,7 @@ export class Agent<Output = unknown> {
 
   /** Continues after `pause`. After `shutdown`, rejects with `shutdown`: call `start` instead. */
   async resume(): Promise<void> {
-    if ((this.#closing ?? this.#status) === 'shutdown') throw isShutDown(this.contextId)
+    if ((this.#closing ?? this.#status) === 'shutdown') throw shutdownError(this.contextId)
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
@@ -286,7 +286,7 @@ export class Agent<Output = unknown> {
         await this.#conversation.stop('release')
         await this.#save('shutdown')
       } finally {
-        this.#conversation.close(isShutDown(this.contextId))
+        this.#conversation.close(shutdownError(this.contextId))
         flushLogs()
         this.#status = 'shutdown'
       }
@@ -422,8 +422,8 @@ export class Agent<Output = unknown> {
 
   #begin<T>(options: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn<T> {
     const closed = this.#closing ?? this.#status
-    if (closed === 'shutdown') throw isShutDown(this.contextId)
-    if (closed === 'paused') throw isPaused(this.contextId)
+    if (closed === 'shutdown') throw shutdownError(this.contextId)
+    if (closed === 'paused') throw pausedError(this.contextId)
     const turn = this.#conversation.ask(options, request)
     if (this.#status === 'created') this.#status = 'ready'
     return turn as Turn<T>
@@ -438,7 +438,7 @@ export class Agent<Output = unknown> {
   }
 
   #input({ message, sender, key, whileBusy }: NewInput, busy?: number): readonly NewInboxEntry[] {
-    if (busy !== undefined && whileBusy === 'reject') throw isBusy(this.contextId, busy)
+    if (busy !== undefined && whileBusy === 'reject') throw busyError(this.contextId, busy)
     // Set whether or not a turn runs: a re-sent input must be identical under its key.
     const steer = whileBusy === 'steer' ? { steer: true } : {}
     const post: NewInboxEntry = { type: 'input', key, data: { message, ...sender, ...steer } }

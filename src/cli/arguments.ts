@@ -11,8 +11,8 @@ export interface OptionForm {
   readonly many?: true
 }
 
-export interface CommandForm {
-  readonly name: string
+export interface CommandForm<Name extends string = string> {
+  readonly name: Name
   readonly summary: string
   /** The text after the name in the help. */
   readonly usage: string
@@ -23,8 +23,8 @@ export interface CommandForm {
   readonly examples: readonly (readonly [command: string, meaning: string])[]
 }
 
-export interface ParsedArguments {
-  readonly command: CommandForm | undefined
+export interface ParsedArguments<Name extends string = string> {
+  readonly command: CommandForm<Name> | undefined
   readonly words: readonly string[]
   /** The value of an option that takes one. */
   readonly value: (option: string) => string | undefined
@@ -33,11 +33,11 @@ export interface ParsedArguments {
 }
 
 /** Rejects with an error that names the mistake and suggests the nearest word. */
-export async function readArguments(
+export async function readArguments<Name extends string>(
   args: readonly string[],
-  commands: readonly CommandForm[],
+  commands: readonly CommandForm<Name>[],
   shared: Readonly<Record<string, OptionForm>>,
-): Promise<ParsedArguments> {
+): Promise<ParsedArguments<Name>> {
   const all = Object.assign({}, ...commands.map(({ options }) => options), shared) as CommandForm['options']
   const { tokens } = parseArgs({
     args: [...args],

@@ -18,7 +18,10 @@ export const SHARED: Readonly<Record<string, OptionForm>> = {
   version: { short: 'V', help: 'the version' },
 }
 
-export const COMMANDS: readonly CommandForm[] = [
+/** The compiler asks for a loader of every command, in `main.ts`. */
+export type CommandName = 'chat' | 'run' | 'sessions' | 'show' | 'state' | 'trace' | 'erase'
+
+export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
     name: 'chat',
     summary: 'talk with an agent in this terminal',

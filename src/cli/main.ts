@@ -6,12 +6,12 @@ import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
 import { isDebugging } from './gate/debugging.ts'
 import { type Outputs, takeProcess } from './gate/outputs.ts'
-import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
+import { COMMANDS, type CommandName, commandHelp, mainHelp, SHARED } from './help.ts'
 import { outcomeLine } from './outcome-line.ts'
 import { commandErrorOf } from './refusal.ts'
 
 /** Each is loaded on use, so that `--help` costs nothing. */
-const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
+const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   chat: async () => (await import('./command/chat.ts')).chat,
   run: async () => (await import('./command/run.ts')).run,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
@@ -54,14 +54,16 @@ export async function main(args: readonly string[], environment: CommandEnvironm
   }
 }
 
-async function execute(parsed: ParsedArguments, environment: CommandEnvironment): Promise<number> {
+async function execute(
+  parsed: ParsedArguments<CommandName>,
+  environment: CommandEnvironment,
+): Promise<number> {
   const version = versionOf()
   const { command } = parsed
-  const load = command === undefined ? undefined : LOADERS[command.name]
   if (parsed.has('version')) environment.out.write(styled`${version}\n`)
-  else if (command === undefined || load === undefined || parsed.has('help'))
+  else if (command === undefined || parsed.has('help'))
     environment.out.write(styled`${command === undefined ? mainHelp(version) : commandHelp(command)}\n`)
-  else return (await load())({ ...environment, args: parsed, version })
+  else return (await LOADERS[command.name]())({ ...environment, args: parsed, version })
   return EXIT.done
 }
 

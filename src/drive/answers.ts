@@ -13,7 +13,7 @@ import {
 import { checkAnswer, inputOrigin } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
 import type { JournalState } from './journal-state.ts'
-import { nothingToContinue, waitsForAnswers } from './refusal.ts'
+import { nothingToContinueError, waitsForAnswersError } from './refusal.ts'
 
 /** The open requests, oldest first. */
 export async function openRequests(journal: JournalState, now: number): Promise<readonly RequestData[]> {
@@ -87,14 +87,14 @@ export function checkContinuation(
 ): void {
   const { outcome, stopped, parked: { requests = [] } = {} } = session
   if (outcome === undefined || (outcome === 'stop' && stopped === undefined))
-    throw nothingToContinue(contextId, outcome)
+    throw nothingToContinueError(contextId, outcome)
   const waiting = requests.filter(
     ({ from, expiresAt }) =>
       (expiresAt ?? Number.POSITIVE_INFINITY) > now && !(from === 'credentials' && isAuthorised),
   )
   if (waiting.length === 0 || waiting.length < requests.length) return
   const ids = waiting.map(({ requestId }) => requestId)
-  throw waitsForAnswers(contextId, ids)
+  throw waitsForAnswersError(contextId, ids)
 }
 
 function invalidAnswer(contextId: string, why: string, ids: readonly string[]): HoldfastError {

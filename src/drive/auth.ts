@@ -13,7 +13,7 @@ import {
 } from '../protocol/index.ts'
 import { type Credentials, redactorOf } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
-import { notAllowed } from './refusal.ts'
+import { forbiddenError } from './refusal.ts'
 
 /**
  * The principal of a turn, and its secrets. Tenant and actor default to the conversation's `owner`, which defaults to
@@ -95,7 +95,7 @@ export function checkAllowed(
   allow: ((principal: Principal) => boolean) | undefined,
 ): void {
   const isOwner = principal.tenant === owner.tenant && principal.actor === owner.actor
-  if (!isOwner && !isAllowed(principal, allow)) throw notAllowed(owner.contextId, principal)
+  if (!isOwner && !isAllowed(principal, allow)) throw forbiddenError(owner.contextId, principal)
 }
 
 function isAllowed(

@@ -7,6 +7,6 @@ import { ENTRY_KINDS, type NewEntry } from '../protocol/index.ts'
 export function mayBuffer(entries: readonly NewEntry[]): boolean {
   return !entries.some(
     ({ type, takes = [], data }) =>
-      ENTRY_KINDS.get(type)?.prompt === true || takes.length > 0 || isLarge(data),
+      ENTRY_KINDS.get(type)?.unbuffered === true || takes.length > 0 || isLarge(data),
   )
 }

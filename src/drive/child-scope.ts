@@ -1,7 +1,14 @@
 /** The context that a turn passes to the agents and graphs it runs below itself (R17), hidden in that of the call. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
-import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits, type Telemetry } from '../loop/index.ts'
+import {
+  DEFAULT_LIMITS,
+  type IdsAbove,
+  isUnlimited,
+  type Limits,
+  storedLimits,
+  type Telemetry,
+} from '../loop/index.ts'
 import {
   type ContextKey,
   defined,
@@ -61,7 +68,7 @@ export function limitsLeft({ open, graph }: Session, limits: Limits, now: number
   if (open === undefined) return {}
   const calls = open.calls.filter(({ state }) => state === 'started').length
   const sharing = Math.max(1, calls + (graph?.tasks.filter(({ state }) => state === 'begun').length ?? 0))
-  const whole: Limits = { ...DEFAULT_LIMITS, ...limits, ...(open.limits as Limits | undefined) }
+  const whole: Limits = { ...DEFAULT_LIMITS, ...limits, ...storedLimits(open.limits) }
   const used = {
     tokens: open.usage.inputTokens + open.usage.outputTokens,
     costUsd: open.usage.costUsd,
@@ -101,7 +108,7 @@ export function idsAround(): IdsAbove | undefined {
 
 /**
  * Refuses to wait for a turn inside one of its own tools: the turn waits for the tool, so neither would end. Another
- * store object on the same file is not recognised.
+ * store object on the same file is not recognised. `what`: the method called, or 'run' for a run of a graph.
  */
 export function refuseInside(store: Store, key: ContextKey, what: string): void {
   const isInside = callsAround().some((context) => {
@@ -109,8 +116,16 @@ export function refuseInside(store: Store, key: ContextKey, what: string): void 
     return config?.store === store && sameKey({ ...config.owner, contextId: config.contextId }, key)
   })
   if (!isInside) return
+  const { contextId } = key
+  const insteadOf = {
+    run: 'Return from the node first, or use another contextId or context.run().',
+    call: "Return from the tool or hook first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool().",
+  }
   throw new HoldfastError('busy', {
-    message: `${what} of ${key.contextId} was called inside of a tool or hook or node of its own turn, and would wait for that turn for ever. ${what === 'A run' ? 'Return from there first, or use another contextId or context.run().' : "Return from there first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool()."}`,
-    details: { contextId: key.contextId },
+    message:
+      what === 'run'
+        ? `You started a run of ${contextId} from inside its own run: it would never return. ${insteadOf.run}`
+        : `You called ${what}() on ${contextId} from inside its own turn: it would never return. ${insteadOf.call}`,
+    details: { contextId },
   })
 }

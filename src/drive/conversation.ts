@@ -17,12 +17,12 @@ import { attachCause } from './cause.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
-import { withoutSelfCancel } from './find-consumed.ts'
 import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { isCallerError, Outbox } from './outbox.ts'
+import { withoutSelfCancel } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
-import { cancelledEarly, checkReason } from './refusal.ts'
+import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 import type { TurnRequest, TurnRequestOptions } from './turn-request.ts'
@@ -61,7 +61,7 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    const subscribers = new Subscribers(options.store, options.key)
+    const subscribers = new Subscribers(options.store, options.key, (entry) => this.driver.follow(entry))
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),
@@ -362,7 +362,7 @@ export class Conversation {
     if (isPromise(loading)) await loading
     if (request.check !== undefined) await request.check(this.driver.journal)
     const { signal, credentials, keys = [] } = request
-    if (signal?.aborted) throw cancelledEarly()
+    if (signal?.aborted) throw cancelledEarlyError()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
     const secrets = credentials === undefined ? undefined : { principal: request.principal, credentials }
     if (secrets !== undefined) for (const key of keys) this.driver.vault.put(key, secrets)
@@ -472,6 +472,8 @@ export class Conversation {
     await this.#entering
     if (turn.isEnded) return { done: true, next: 'done' }
     const progress = await this.#pump.step()
+    // The end of the turn may be queued behind a gap that could not be read.
+    if (progress?.state === 'idle') await this.#subscribers.catchUp()
     const next = progress?.state === 'again' ? progress.next : 'done'
     if (turn.isEnded && this.#isWaiting()) this.#pump.start()
     return { done: turn.isEnded, next }

@@ -8,6 +8,7 @@
  * D3. Owed writes are retried now and then, for drivers in other processes. The retry keeps no process alive.
  */
 import type { Timer } from '../base/index.ts'
+import { isStarted, type Session } from '../journal/index.ts'
 import { cutResult } from '../loop/index.ts'
 import {
   type ContextKey,
@@ -15,9 +16,11 @@ import {
   type ErrorCode,
   HoldfastError,
   keyText,
+  type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import type { Settled } from '../tool/index.ts'
 import type { Ownership } from './ownership.ts'
 
 interface LateResult extends NewInboxEntry {
@@ -42,9 +45,13 @@ export function deferredWrites({ store, key, timer }: WriteTarget): DeferredWrit
   const known = owed.get(store) ?? new Map<string, DeferredWrites>()
   owed.set(store, known)
   const name = keyText(key)
-  const found = known.get(name) ?? new DeferredWrites(timer, () => known.delete(name))
-  known.set(name, found)
-  return found
+  const found = known.get(name)
+  if (found !== undefined) return found
+  const made: DeferredWrites = new DeferredWrites(timer, () => {
+    if (known.get(name) === made) known.delete(name)
+  })
+  known.set(name, made)
+  return made
 }
 
 /** The deferred writes of a conversation, if there are any. */
@@ -58,9 +65,20 @@ interface WriteTarget {
   readonly timer: Timer
 }
 
+/** The results among these entries whose effects the session has as started and not ended. */
+export function resultsIn(entries: readonly NewEntry[], session: Session): readonly [string, Settled][] {
+  return entries.flatMap(({ type, data }): [string, Settled][] => {
+    if (type !== 'tool.end' && type !== 'effect.end') return []
+    const { callId, seen: _, ...settled } = data as EntryData['tool.end']
+    const isKnown = settled.status === 'ok' || settled.status === 'error'
+    return isKnown && isStarted(session, callId) ? [[callId, settled]] : []
+  })
+}
+
 export class DeferredWrites {
   readonly #timer: Timer
-  readonly #forget: () => void
+  /** Removes this object from the conversation's, unless another has taken its place. */
+  readonly #remove: () => void
   readonly #results = new Map<string, LateResult>()
   /** Ownerships without a loop, to be released. */
   readonly #releases = new Set<Ownership>()
@@ -68,9 +86,9 @@ export class DeferredWrites {
   #trying: Promise<void> | undefined
   #isWaiting = false
 
-  constructor(timer: Timer, forget: () => void) {
+  constructor(timer: Timer, remove: () => void) {
     this.#timer = timer
-    this.#forget = forget
+    this.#remove = remove
   }
 
   get isEmpty(): boolean {
@@ -133,6 +151,11 @@ export class DeferredWrites {
     this.#isWaiting = false
     if (this.isEmpty) this.#forget()
     else this.#try(ownership)
+  }
+
+  /** A write may have been added since the last check: then it stays owed (D2). */
+  #forget(): void {
+    if (this.isEmpty) this.#remove()
   }
 
   async #post(result: LateResult, ownership: Ownership): Promise<void> {

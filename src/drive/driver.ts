@@ -1,13 +1,26 @@
 /**
  * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop continues,
  * and releases. `step` does one of these at a time, for engines, agents and manual stepping alike.
+ *
+ * The errors of a step, and who decides what follows:
+ *
+ *   owned, moved, fenced        `#step`: no failure of a caller; the pump follows the owner, or tries again
+ *   a batch that does not fit   `#begin`, `#advance`: the loop gets the refusal, and yields another batch
+ *   posts that do not fit       `#open`: the claim is repeated without them, and their caller is refused (P3)
+ *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused
+ *
+ * A loss (`fenced`, `erased`) is decided in one of three places, and ends in `#lose`:
+ *
+ *   an append or `mayAct` of a loop     driving            `#abandon`, with the error of the step
+ *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
+ *   the renewal of a heartbeat          any owner          `Heartbeat.#lose`, after the writes under way, if the epoch
+ *                                                          is still held: a turn that has ended meanwhile is not lost
  */
 import { chain, type MaybePromise } from '../base/index.ts'
-import { isStarted, type Session } from '../journal/index.ts'
+import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
-  type EntryData,
   type ErrorCode,
   HoldfastError,
   type NewEntry,
@@ -17,7 +30,7 @@ import {
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
-import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.ts'
+import { deferredWrites, owedTo, resultsIn } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
@@ -25,8 +38,9 @@ import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
+import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
-import { decisionOf, isActing, type Loop, type State } from './state.ts'
+import { decisionOf, isActing, isRunning, type Loop, type State } from './state.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'on' }
@@ -49,7 +63,7 @@ export class Driver {
   #stopping: 'pause' | 'release' | undefined
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
-  #leave = new AbortController()
+  #stopRequested = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -79,8 +93,7 @@ export class Driver {
   }
 
   get isRunning(): boolean {
-    const { is } = this.ownership.state
-    return is === 'opening' || is === 'driving'
+    return isRunning(this.ownership.state)
   }
 
   /** While a turn is being opened: resolves when its claim is granted or refused. */
@@ -113,8 +126,8 @@ export class Driver {
    */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#stopping = how
-    if (how === undefined) this.#leave = new AbortController()
-    else this.#leave.abort()
+    if (how === undefined) this.#stopRequested = new AbortController()
+    else this.#stopRequested.abort()
   }
 
   /** Steps run one at a time, in the order of the calls. */
@@ -159,7 +172,11 @@ export class Driver {
     }
   }
 
-  /** Begins a turn: the claim and its first batch are one append. */
+  /**
+   * Begins a turn: the claim and its first batch are one append, with the posts of a caller. That saves a commit (P2),
+   * and is why the loop runs before its claim: on posts that are not stored, at the positions that they will have
+   * (`LoopView`). If anyone else writes first, the claim is refused, and the loop is closed unused (W3).
+   */
   async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
     const from = this.journal.session
     let result = await loop.batches.next()
@@ -186,8 +203,15 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
+    if (this.vault.isWaiting) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
+  }
+
+  /** The open turn may have taken a message of this process, in entries that were not published here yet. */
+  async #followTurn(): Promise<void> {
+    const { store, key, session } = this.journal
+    for (const entry of await readTurn(store, key, session.turn)) this.follow(entry)
   }
 
   /**
@@ -277,8 +301,9 @@ export class Driver {
       await this.#closeLoop(state.loop, why)
     }
     if (!this.ownership.isOwner || this.journal.hasUnsaved) return
-    this.#deferred.release(this.ownership)
-    await this.#deferred.tried()
+    const owed = deferredWrites(this.#options)
+    owed.release(this.ownership)
+    await owed.tried()
   }
 
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
@@ -303,8 +328,8 @@ export class Driver {
     this.ownership.drained()
   }
 
-  async #closeLoop({ batches, stop }: Loop, why: unknown): Promise<void> {
-    stop.abort()
+  async #closeLoop({ batches, interrupt }: Loop, why: unknown): Promise<void> {
+    interrupt.abort()
     await quietly(batches.throw(why))
   }
 
@@ -313,8 +338,8 @@ export class Driver {
       this.ownership.close()
       await state.loop.batches.return(true)
       const { turn, open } = this.journal.session
-      const pause = this.#stopping === 'pause' ? ({ pause: true } as const) : {}
-      const data = { reason: this.#stopping ?? '', ...pause }
+      const data =
+        this.#stopping === 'pause' ? { reason: 'pause', pause: true } : { reason: SHUTDOWN_RELEASE }
       const released = open && this.ownership.append([{ type: 'release', turn, data }])
       await released?.finally(() => this.#options.telemetry?.leave())
     }
@@ -336,7 +361,7 @@ export class Driver {
     for (let attempt = 1; ; attempt++) {
       await this.opening
       try {
-        if (await this.ownership.appendBetween(entriesFor)) return
+        if (await this.ownership.appendOrClaim(entriesFor)) return
       } catch (error) {
         if (!HoldfastError.is(error, 'moved') || attempt >= MAX_ATTEMPTS) throw error
         await this.ownership.refresh()
@@ -361,10 +386,6 @@ export class Driver {
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
-  get #deferred(): DeferredWrites {
-    return deferredWrites(this.#options)
-  }
-
   /** Buffered results are not lost with the ownership (R4). */
   #postUnsavedResults(): void {
     this.#postResults(this.journal.unsaved, this.journal.saved)
@@ -372,16 +393,11 @@ export class Driver {
 
   /** Posts results that are in no journal, for the turn's new driver. */
   #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
-    for (const { type, data } of entries) {
-      if (type !== 'tool.end' && type !== 'effect.end') continue
-      const { callId, seen: _, ...settled } = data as EntryData['tool.end']
-      const isKnown = settled.status === 'ok' || settled.status === 'error'
-      if (isKnown && isStarted(session, callId)) this.#late(callId, settled)
-    }
+    for (const [callId, settled] of resultsIn(entries, session)) this.#late(callId, settled)
   }
 
   #late(callId: string, settled: Settled): void {
-    this.#deferred.postResult({ ...settled, callId }, this.#options.driver, this.ownership)
+    deferredWrites(this.#options).postResult({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
   /** True if there is a turn to open or to continue. */
@@ -401,11 +417,12 @@ export class Driver {
   }
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
-    const [cancel, stop] = [new AbortController(), new AbortController()]
-    return { batches: this.#options.run(this.#scope(posts, { cancel, stop }), this.journal), cancel, stop }
+    const [cancel, interrupt] = [new AbortController(), new AbortController()]
+    const scope = this.#scope(posts, { cancel, interrupt })
+    return { batches: this.#options.run(scope, this.journal), cancel, interrupt }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
+  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     return {
       key,
@@ -419,10 +436,10 @@ export class Driver {
       telemetry,
       continuing: this.#pending.continuing(),
       view: new LoopView(this.ownership, posts, clock.now()),
-      signal: cancel.signal,
-      stop: stop.signal,
-      leave: this.#leave.signal,
-      mayAct: () => this.#mayAct(stop),
+      cancelled: cancel.signal,
+      cancelledOrLost: interrupt.signal,
+      stopping: this.#stopRequested.signal,
+      mayAct: () => this.#mayAct(interrupt),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
@@ -442,16 +459,21 @@ export class Driver {
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #mayAct(stop: AbortController): MaybePromise<void> {
+  #mayAct(of: AbortController): MaybePromise<void> {
     const { ownership } = this
     const { state } = ownership
-    if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lossError()
-    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
+    if (state.is !== 'driving' || state.loop.interrupt !== of) throw ownership.lossError()
+    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(of))
+  }
+
+  /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */
+  follow(entry: Entry): void {
+    this.vault.follow(entry, this.journal.session)
   }
 
   #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
-    if (how !== 'saved') this.vault.follow(entry, session.open?.principal)
+    if (how !== 'saved') this.vault.follow(entry, session)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)
   }
@@ -460,7 +482,7 @@ export class Driver {
     const { state } = this.ownership
     if (state.is !== 'driving') return
     state.loop.cancel.abort()
-    state.loop.stop.abort()
+    state.loop.interrupt.abort()
   }
 }
 

@@ -3,7 +3,7 @@ import type { Timer } from '../base/index.ts'
 import { type HoldfastError, keyText } from '../protocol/index.ts'
 import { cancelBell } from './cancel-bell.ts'
 import { isLoss, type Ownership } from './ownership.ts'
-import { grantOf } from './state.ts'
+import { grantOf, needsLease } from './state.ts'
 
 export interface HeartbeatOptions {
   readonly ownership: Ownership
@@ -37,7 +37,7 @@ export class Heartbeat {
       await timer.wait(everyMs, { background: true })
       const { state, journal } = ownership
       // Set in the same tick as the decision, so a turn that begins then starts a new heartbeat.
-      this.#isBeating = state.is === 'driving' || (state.is === 'holding' && journal.hasUnsaved)
+      this.#isBeating = needsLease(state, journal.hasUnsaved)
       if (!this.#isBeating) return
       if (ownership.age >= everyMs / 2) await this.#renew()
     }

@@ -21,7 +21,7 @@ import {
   saveSession,
   type WindowOptions,
 } from '../journal/index.ts'
-import { type ContextKey, type Entry, formatOf, type Message, type NewEntry } from '../protocol/index.ts'
+import { type ContextKey, type Entry, type Message, type NewEntry, stampEntry } from '../protocol/index.ts'
 import { begunAnew, isOfErased, type Receipt, type Store } from '../store/index.ts'
 
 export interface JournalStateOptions {
@@ -215,7 +215,12 @@ export class JournalState {
     this.#unsaved = undefined
   }
 
-  /** Adds inbox entries of others. `isOwner`: no other entry can lie in between. */
+  /**
+   * Adds inbox entries of others. `isOwner`: no other entry can lie in between. The receipts of an owner's posts and
+   * renewals arrive in any order and perhaps under a later epoch (W1). That is safe: an entry up to `seen` is known and
+   * skipped, and one after it came after the claim that this process owns the journal by, so only inbox entries and
+   * appends of its own, whose receipts come, lie in between.
+   */
   receive(entries: readonly Entry[], { isOwner = false }: { readonly isOwner?: boolean } = {}): void {
     for (const entry of entries) {
       if (entry.seq <= this.#seen || entry.key === undefined) continue
@@ -251,15 +256,8 @@ export class JournalState {
     this.#unsaved ??= { entries: [], folded: new Set(), before: this.#session }
     for (const newEntry of entries) {
       const takes = newEntry.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
-      const entry: Entry = {
-        seq: this.#session.seq + 1,
-        at: this.#options.clock.now(),
-        v: formatOf(newEntry.type),
-        type: newEntry.type,
-        turn: newEntry.turn,
-        data: newEntry.data,
-        ...(takes === undefined ? {} : { takes }),
-      }
+      const stamp = { seq: this.#session.seq + 1, at: this.#options.clock.now() }
+      const entry = stampEntry(newEntry, takes === undefined ? stamp : { ...stamp, takes })
       this.#unsaved.entries.push(newEntry)
       this.#unsaved.folded.add(entry)
       this.#take([entry])

@@ -2,21 +2,30 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import { dataOf, type JournalView } from '../loop/index.ts'
-import type { Entry, Message, NewInboxEntry, RequestData } from '../protocol/index.ts'
+import {
+  type Entry,
+  type Message,
+  type NewInboxEntry,
+  type RequestData,
+  stampEntry,
+} from '../protocol/index.ts'
 import type { JournalState } from './journal-state.ts'
 import type { Ownership } from './ownership.ts'
 
 export class LoopView implements JournalView {
   readonly #ownership: Ownership
   readonly #journal: JournalState
-  /** The posts that the claim will carry, as it will store them (P2). None once it is granted. */
+  /**
+   * The posts that the claim will carry, at the positions that it will store them at if it is granted: a claim with posts
+   * is refused if anyone else has written since (P2, W3). None once it is granted: then they are in the inbox.
+   */
   #carried: readonly Entry[]
 
   constructor(ownership: Ownership, posts: readonly NewInboxEntry[], at: number) {
     this.#ownership = ownership
     this.#journal = ownership.journal
     const { seq } = this.#journal.session
-    this.#carried = posts.map((post, index) => ({ seq: seq + index + 1, turn: 0, at, v: 1, ...post }))
+    this.#carried = posts.map((post, index) => stampEntry(post, { seq: seq + index + 1, at }))
   }
 
   get session(): Session {

@@ -11,7 +11,7 @@
  */
 import type { MaybePromise } from '../base/index.ts'
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
-import { prunedDuplicate } from './refusal.ts'
+import { prunedError } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 export interface Caller {
@@ -119,6 +119,6 @@ export class Outbox {
     subscription.markStored()
     if (repeats === undefined || added.some(({ key }) => key === repeats)) return
     // A duplicate: subscribe to the turn that took it.
-    if (!(await this.#options.join(subscription, repeats))) throw prunedDuplicate(repeats)
+    if (!(await this.#options.join(subscription, repeats))) throw prunedError(repeats)
   }
 }

@@ -4,8 +4,9 @@
  *
  * W1  Reads, claims, appends and the posts of a driver that is not the owner run one after the other, so receipts are
  *     absorbed in the order of the journal. An owner's posts and renewals run beside them: their receipts bring inbox
- *     entries, and only the owner's own appends can lie between those (L1).
- * W2  A reply of the store counts only under the epoch of its request. A late one changes nothing.
+ *     entries, and only the owner's own appends can lie between those (L1, `JournalState.receive`).
+ * W2  A reply of the store to an append, renewal or release counts only under the epoch of its request: a late one
+ *     changes nothing. A post has no epoch, and its receipt counts whoever owns the journal when it comes.
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
@@ -31,6 +32,8 @@ import {
   FREE,
   type Grant,
   grantOf,
+  isKeptCurrent,
+  isOwner,
   type Loop,
   type State,
   TRANSITIONS,
@@ -57,8 +60,8 @@ export interface Claim {
   readonly first?: { readonly entries: readonly NewEntry[]; readonly from: Session }
 }
 
-/** Attempts at a claim while others post. */
-const MAX_CLAIMS = 5
+/** Attempts at one claim while others post. The claims of a turn without progress are `maxClaims` (R7). */
+const MAX_CLAIM_ATTEMPTS = 5
 
 export class Ownership {
   readonly journal: JournalState
@@ -88,7 +91,7 @@ export class Ownership {
   }
 
   get isOwner(): boolean {
-    return grantOf(this.#state) !== undefined
+    return isOwner(this.#state)
   }
 
   /** Milliseconds since the grant. */
@@ -117,10 +120,8 @@ export class Ownership {
     if (!this.#isKeptCurrent) this.journal.forget()
   }
 
-  /** Receipts keep an owner's journal current, and an opening relies on the journal that it was decided from. */
   get #isKeptCurrent(): boolean {
-    const { is } = this.#state
-    return is === 'opening' || is === 'driving' || is === 'holding'
+    return isKeptCurrent(this.#state)
   }
 
   /** Moves to `opening` if `isWanted` holds for the current journal (S2). */
@@ -149,7 +150,7 @@ export class Ownership {
    * Appends in the running turn or between turns: as the owner, or with a claim and a release of its own. `entriesFor`
    * gets the current session. False while a turn is being opened: retry when that is decided.
    */
-  appendBetween(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
+  appendOrClaim(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
     return this.#inOrder.run(async () => {
       const state = this.#state
       if (state.is === 'opening') return false
@@ -258,7 +259,8 @@ export class Ownership {
       try {
         return await this.#claimOnce(claim)
       } catch (error) {
-        const isLast = attempt >= MAX_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        const isLast =
+          attempt >= MAX_CLAIM_ATTEMPTS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
         if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }
@@ -310,10 +312,10 @@ export class Ownership {
         throw this.#refusal(error)
       },
     )
-    const { isOwner } = this
-    this.journal.receive(receipt.inbox, { isOwner })
+    const owns = this.isOwner
+    this.journal.receive(receipt.inbox, { isOwner: owns })
     const { store, key } = this.#options
-    if (!isOwner && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
+    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
     return receipt.entries
   }
 
@@ -357,7 +359,7 @@ interface ClaimRequest {
 
 function withRelease(entries: readonly NewEntry[]): readonly NewEntry[] {
   const isReleased = entries.at(-1)?.type === 'release'
-  return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'said' } }]
+  return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'recorded' } }]
 }
 
 function moved({ key: { contextId } }: JournalState): HoldfastError {

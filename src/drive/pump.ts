@@ -4,11 +4,24 @@
  *
  * C1  There is one pump. It ends in the same tick as the last waiter, so a later caller starts another. A caller that
  *     needs a step wakes a sleeping pump.
- * C2  The pump sleeps only when no step is possible here: another process owns the conversation, or a caller waits for
- *     a turn that the journal, read to its end, does not ask of this process.
+ * C2  The pump sleeps only when no step is possible here: another process owns the conversation, or the journal, read
+ *     to its end, has no work for this process.
  * C3  A sleep ends when a turn ends, the owner is gone, or the conversation had no owner for a heartbeat. That decides
  *     nothing: the next step does, from the journal as it is then. A wake-up too many costs a read, one too few two
  *     heartbeats at most.
+ *
+ * Wake-ups, and the sleeps that they end:
+ *
+ *                                                        owned elsewhere   no work   draining
+ *   a caller requests a turn to continue, or queues posts       ×             ×
+ *   a caller has posted to the inbox                                          ×
+ *   `release`, or `turn.end` with an empty inbox, is read       ×             ×
+ *   the owner is dead, or its lease has expired                 ×             ×
+ *   no owner, and no new entry, for a heartbeat                 ×             ×
+ *   the store cannot watch or read                              ×             ×
+ *   `halt`                                                      ×             ×
+ *   results of the lost turn are posted                                                  ×
+ *   a heartbeat passes                                                                   ×
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
@@ -160,7 +173,7 @@ export class Pump {
     const polling = pollHead().catch(() => wake.abort())
     try {
       for await (const entry of store.watch(key, { since: subscribers.published, signal })) {
-        subscribers.receive(entry)
+        subscribers.follow(entry)
         if (entry.type === 'release') break
         // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
         if (entry.type === 'turn.end' && !subscribers.hasWaiting) break

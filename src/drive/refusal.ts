@@ -2,21 +2,21 @@
 import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
-export function isShutDown(contextId: string): HoldfastError {
+export function shutdownError(contextId: string): HoldfastError {
   return new HoldfastError('shutdown', {
     message: `The agent of ${contextId} was shut down. Call start() to continue; nothing is lost.`,
     details: { contextId },
   })
 }
 
-export function isPaused(contextId: string): HoldfastError {
+export function pausedError(contextId: string): HoldfastError {
   return new HoldfastError('paused', {
     message: `The agent of ${contextId} is paused. Call resume() first.`,
     details: { contextId },
   })
 }
 
-export function isBusy(contextId: string, turn: number): HoldfastError {
+export function busyError(contextId: string, turn: number): HoldfastError {
   return new HoldfastError('busy', {
     message: `Turn ${turn} of ${contextId} has not ended. Wait for it, or send with whileBusy 'queue', 'steer' or 'interrupt'.`,
     retry: 'later',
@@ -24,14 +24,14 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
   })
 }
 
-export function notAllowed(contextId: string, { tenant, actor }: Principal): HoldfastError {
+export function forbiddenError(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
     message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId}, and \`allow\` does not let them in. Set \`owner: { tenant, actor }\` to the owner, or let others in with \`allow\`.`,
     details: { contextId, tenant, actor },
   })
 }
 
-export function cancelledEarly(): HoldfastError {
+export function cancelledEarlyError(): HoldfastError {
   return new HoldfastError('cancelled', {
     message: 'The signal was aborted before the turn began. Nothing was stored.',
   })
@@ -42,7 +42,7 @@ export function checkReason(reason: unknown): void {
   throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
 }
 
-export function nothingToContinue(contextId: string, last: string | undefined): HoldfastError {
+export function nothingToContinueError(contextId: string, last: string | undefined): HoldfastError {
   const why =
     last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`
   return new HoldfastError('nothing-to-continue', {
@@ -51,14 +51,14 @@ export function nothingToContinue(contextId: string, last: string | undefined): 
   })
 }
 
-export function waitsForAnswers(contextId: string, requests: readonly string[]): HoldfastError {
+export function waitsForAnswersError(contextId: string, requests: readonly string[]): HoldfastError {
   return new HoldfastError('nothing-to-continue', {
     message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send a message to continue without it.`,
     details: { contextId, requests: [...requests] },
   })
 }
 
-export function prunedDuplicate(key: string): HoldfastError {
+export function prunedError(key: string): HoldfastError {
   return new HoldfastError('pruned', {
     message: `The message ${quote(key)} was sent before, and its turn has been pruned since. It is not run again: send the message under a new key.`,
     details: { key },

@@ -33,7 +33,7 @@ export interface Loop {
   /** Aborts when the turn is cancelled. */
   readonly cancel: AbortController
   /** Aborts on a cancel too, and when the turn was lost. */
-  readonly stop: AbortController
+  readonly interrupt: AbortController
 }
 
 /** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */
@@ -165,9 +165,36 @@ export function after(transitions: Transitions, state: State, event: Event): Sta
   throw new Error(`A driver that is ${state.is} met "${event.type}" (S7). This is a defect of holdfast.`)
 }
 
+/*
+ * The sets of states that other files decide by:
+ *
+ *                 free  opening  driving  holding  leaving  draining
+ *   isOwner                         ×        ×        ×               appends under the epoch of its grant (S1)
+ *   isRunning              ×        ×                                 has a loop (S4)
+ *   isKeptCurrent          ×        ×        ×                        relies on its journal without a read
+ *   isActing                        ×*                                *after a batch that starts effects
+ *   needsLease                      ×        ×*                       *while entries are buffered
+ */
+
 /** The grant of an owner (S1). */
 export function grantOf(state: State): Grant | undefined {
   return state.is === 'driving' || state.is === 'holding' || state.is === 'leaving' ? state.grant : undefined
+}
+
+export function isOwner(state: State): boolean {
+  return grantOf(state) !== undefined
+}
+
+export function isRunning({ is }: State): boolean {
+  return is === 'opening' || is === 'driving'
+}
+
+/**
+ * Receipts keep the journal of an owner current, and an opening relies on the journal that it was decided from. A
+ * leaving owner has forgotten its journal: nothing here reads it before the release.
+ */
+export function isKeptCurrent({ is }: State): boolean {
+  return is === 'opening' || is === 'driving' || is === 'holding'
 }
 
 /** True while effects of the last batch may run: their results must be stored before the turn stops. */
@@ -175,6 +202,12 @@ export function isActing(state: State): boolean {
   return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
 }
 
+/** True if the lease has to be renewed: for a loop, or for buffered entries that only this epoch may append. */
+export function needsLease({ is }: State, hasUnsaved: boolean): boolean {
+  return is === 'driving' || (is === 'holding' && hasUnsaved)
+}
+
+/** While in this state: resolves when it is left. */
 export function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
   return state.is === is ? state.decided.promise : undefined
 }

@@ -1,16 +1,15 @@
 /**
  * The subscribers of a conversation, and the position published to them. Each gets every entry, in order, whichever
- * process wrote it: a gap is read before later entries are published (R18).
+ * process wrote it: a gap is read before later entries are published (R18). While the store cannot read it, later
+ * entries wait; every new entry and `catchUp` read again, and `catchUp` reports the failure.
  */
 import { beginsAnew } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import { begunAnew, type Store } from '../store/index.ts'
-import { findPosted } from './find-consumed.ts'
-import type { Publication } from './journal-state.ts'
-import type { TurnSubscription } from './turn-subscription.ts'
 
-/** The bound of a replayed turn. */
-const MAX_ENTRIES = 100_000
+import type { Publication } from './journal-state.ts'
+import { findPosted, readTurn } from './posted-entries.ts'
+import type { TurnSubscription } from './turn-subscription.ts'
 
 interface QueuedEntry {
   readonly entry: Entry
@@ -21,10 +20,11 @@ export class Subscribers {
   readonly subscriptions: Set<TurnSubscription> = new Set()
   readonly #store: Store
   readonly #key: ContextKey
+  readonly #onRead: (entry: Entry) => void
   /** The last published position; undefined before the conversation was loaded. */
   #published: number | undefined
-  /** Entries that wait until a gap is filled. */
-  #queue: QueuedEntry[] | undefined
+  /** Entries that wait until the gap before the first of them is filled. */
+  #queue: [QueuedEntry, ...QueuedEntry[]] | undefined
   #filling: Promise<void> | undefined
   /** Positions of the published inbox entries that no turn has taken. */
   readonly #waiting = new Set<number>()
@@ -37,9 +37,11 @@ export class Subscribers {
 
   #isCompleting = false
 
-  constructor(store: Store, key: ContextKey) {
+  /** `onRead`: called with every entry that was read from the journal, before it is published. */
+  constructor(store: Store, key: ContextKey, onRead: (entry: Entry) => void = () => {}) {
     this.#store = store
     this.#key = key
+    this.#onRead = onRead
   }
 
   /** True while an observer runs its `complete`. */
@@ -80,16 +82,26 @@ export class Subscribers {
     for (const request of requests) this.#openRequests.set(request.requestId, request)
   }
 
+  /** Receives an entry that was read from the journal. */
+  follow(entry: Entry): void {
+    this.#onRead(entry)
+    this.receive(entry)
+  }
+
+  /** Receives an entry that this process has appended or posted. */
   receive(entry: Entry, how?: Publication): void {
     if (this.#queue !== undefined) this.#queue.push({ entry, how })
     else if (how === 'unsaved' || this.#published === undefined || entry.seq === this.#published + 1)
-      this.#publish(entry, how)
-    else if (entry.seq > this.#published + 1) this.#filling = this.#fill({ entry, how })
+      return this.#publish(entry, how)
+    else if (entry.seq > this.#published + 1) this.#queue = [{ entry, how }]
+    else return
+    this.#fill().catch(() => {}) // `catchUp` reports it.
   }
 
   /**
    * Subscribes to the turn that took the message posted under this key, or to the newest turn that continued it; while
-   * the message waits, to the turn that will take it. False if the journal does not reach back to it.
+   * the message waits, to the turn that will take it. A message that was taken for nothing ends the subscription. False
+   * if the journal does not reach back to it.
    */
   async join(subscription: TurnSubscription, posted: string): Promise<boolean> {
     for (;;) {
@@ -98,22 +110,34 @@ export class Subscribers {
       const found = await findPosted(this.#store, this.#key, posted)
       // A turn that ended meanwhile may have taken the message, and is not published again.
       if (before !== this.#ended) continue
+      if (found !== undefined) this.#onRead(found.entry)
+      if (found?.taker !== undefined) this.#onRead(found.taker)
       if (found?.turn !== undefined) await this.replay(subscription, found.turn, found.isOver)
-      else if (found !== undefined) subscription.recognise(eventOf(found.entry), this.#since)
+      else if (found !== undefined) {
+        const { entry, taker } = found
+        subscription.recognise(eventOf(entry), taker === undefined ? this.#since : [eventOf(taker)])
+      }
       return found !== undefined
     }
   }
 
-  /** Publishes the entries of others, up to now. */
+  /** Publishes the entries of others, up to now. Rejects if the store cannot read them; nothing is skipped. */
   async catchUp(): Promise<void> {
     for (;;) {
-      await this.#filling
-      const entries = await this.#store.read(this.#key, { from: this.published + 1 })
-      const anew = this.published > 0 ? entries.find(beginsAnew) : undefined
-      if (anew !== undefined) throw begunAnew(this.#key, anew.data.position)
-      for (const entry of entries) this.receive(entry)
-      if (entries.length === 0) return
+      if (this.#queue !== undefined) await this.#fill()
+      const entries = await this.#readOn()
+      for (const entry of entries) this.follow(entry)
+      if (entries.length === 0 && this.#queue === undefined) return
     }
+  }
+
+  /** The next page of entries that were not published. */
+  async #readOn(to?: number): Promise<readonly Entry[]> {
+    const from = this.published + 1
+    const entries = await this.#store.read(this.#key, to === undefined ? { from } : { from, to })
+    const anew = from > 1 ? entries.find(beginsAnew) : undefined
+    if (anew !== undefined) throw begunAnew(this.#key, anew.data.position)
+    return entries
   }
 
   /**
@@ -123,7 +147,7 @@ export class Subscribers {
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     for (;;) {
       const before = this.#published
-      const entries = await this.#store.read(this.#key, { turn: number, limit: MAX_ENTRIES })
+      const entries = await readTurn(this.#store, this.#key, number)
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
@@ -143,18 +167,33 @@ export class Subscribers {
       if (subscription.number === number) subscription.turn.push(event)
   }
 
-  async #fill(first: QueuedEntry): Promise<void> {
-    const queue = [first]
-    this.#queue = queue
-    try {
-      const missing = await this.#store.read(this.#key, { from: this.published + 1, to: first.entry.seq - 1 })
-      for (const entry of missing) this.#publish(entry)
-    } catch {
-      // A gap that cannot be read is skipped.
+  /** Publishes the queued entries and the gaps before them. If it rejects, they stay queued. */
+  #fill(): Promise<void> {
+    this.#filling ??= this.#fillGaps().finally(() => (this.#filling = undefined))
+    return this.#filling
+  }
+
+  async #fillGaps(): Promise<void> {
+    while (this.#queue !== undefined) {
+      const last = this.#queue[0].entry.seq - 1
+      await this.#publishUpTo(last)
+      const queued = this.#queue
+      this.#queue = undefined
+      this.#published = last
+      // Another gap in between queues the rest again.
+      for (const { entry, how } of queued) this.receive(entry, how)
     }
-    this.#queue = undefined
-    this.#published = first.entry.seq - 1
-    for (const { entry, how } of queue) this.receive(entry, how)
+  }
+
+  async #publishUpTo(last: number): Promise<void> {
+    while (this.published < last) {
+      const missing = await this.#readOn(last)
+      if (missing.length === 0) return // pruned
+      for (const entry of missing) {
+        this.#onRead(entry)
+        this.#publish(entry)
+      }
+    }
   }
 
   #publish(entry: Entry, how?: Publication): void {

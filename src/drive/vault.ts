@@ -1,9 +1,10 @@
 /**
  * Keeps the credentials of callers, in memory only (R19). They come with an inbox entry or a request to continue, and
- * are visible only to the turn that it begins, for the principal who sent it.
+ * are visible only to the turn that it begins, for the principal who sent it. They are dropped with the end of that turn,
+ * whichever process drives it.
  */
-
-import { CallArguments, redactEntry } from '../loop/index.ts'
+import type { Session } from '../journal/index.ts'
+import { CallArguments, dataOf, redactEntry } from '../loop/index.ts'
 import {
   type Entry,
   HoldfastError,
@@ -25,6 +26,10 @@ export class Vault {
   /** Credentials of a request to continue. */
   #continuing: PrincipalCredentials | undefined
   #current: (PrincipalCredentials & { readonly turn: number }) | undefined
+  /** The newest known turn, and its principal while it is open. */
+  #newest: { readonly turn: number; readonly principal?: Principal } = { turn: 0 }
+  /** The newest turn whose start was followed. */
+  #begun = 0
   /** As secret as the credentials in them. */
   readonly callArguments: CallArguments = new CallArguments()
 
@@ -44,18 +49,44 @@ export class Vault {
     if (isSame(secrets.principal, asker)) this.#current = { ...secrets, turn }
   }
 
-  /** Moves credentials with a durable entry. `asker`: the principal of the turn that is open after it. */
-  follow(entry: Entry, asker: Principal | undefined): void {
-    if (entry.type === 'turn.start' || entry.type === 'turn.end') this.#current = undefined
+  /** True if credentials wait for the turn that takes their message. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  /**
+   * Moves credentials with an entry, whichever process wrote it. An entry may come twice, and entries of others after
+   * newer ones of this process: an entry of an older turn drops its credentials. `session` may be older than the entry.
+   */
+  follow(entry: Entry, session: Pick<Session, 'turn' | 'open'>): void {
+    const { type, turn } = entry
+    this.#learn(entry, session)
+    const isStart = type === 'turn.start' && turn > this.#begun
+    if (isStart) this.#begun = turn
     if (this.#waiting.size === 0 && this.#continuing === undefined) return
     if (entry.key !== undefined) this.#move(entry.key, entry.seq)
     const taken = (entry.takes ?? []).flatMap((seq) => this.#take(seq) ?? [])
-    if (entry.type === 'turn.start' && taken.length === 0 && this.#continuing !== undefined) {
+    if (isStart && taken.length === 0 && this.#continuing !== undefined) {
       taken.push(this.#continuing)
       this.#continuing = undefined
     }
-    if (entry.type === 'take' && entry.data['as'] === 'nothing') return
-    for (const secrets of taken) if (asker !== undefined) this.refresh(entry.turn, secrets, asker)
+    const { principal: asker } = this.#newest
+    const isUnused = type === 'take' && entry.data['as'] === 'nothing'
+    if (asker === undefined || isUnused || turn !== this.#newest.turn) return
+    for (const secrets of taken) this.refresh(turn, secrets, asker)
+  }
+
+  /** Learns which turn is open and whose it is; drops the credentials of a turn before it. */
+  #learn(entry: Entry, { turn: known, open }: Pick<Session, 'turn' | 'open'>): void {
+    const { type, turn } = entry
+    if (open !== undefined && open.turn >= this.#newest.turn) this.#newest = open
+    else if (known > this.#newest.turn) this.#newest = { turn: known }
+    if (type === 'turn.start' && turn > this.#newest.turn)
+      this.#newest = { turn, principal: dataOf(entry, 'turn.start').principal }
+    if (type === 'turn.end' && turn >= this.#newest.turn) this.#newest = { turn }
+    const current = this.#current?.turn ?? 0
+    if ((type === 'turn.start' && turn > current) || (type === 'turn.end' && turn >= current))
+      this.#current = undefined
   }
 
   /** The credentials of this principal for this turn, if they are here. */

@@ -329,7 +329,7 @@ export class Attempt implements StepCaller {
       credentials: this.#credentials,
       idempotencyKey: this.name,
       argumentsKey: this.name,
-      signal: run.signal,
+      signal: run.cancelledOrTimedOut,
       artifacts: run.scope.artifacts(this.name, run.secrets),
       task: node.name,
       previousTools: [],

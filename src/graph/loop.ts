@@ -43,7 +43,7 @@ function nextPart(run: Run): AsyncIterable<Batch> | undefined {
   run.queue.drain()
   const { tasks } = run.session.graph ?? { tasks: [] }
   const limit = reachedUsage(run)
-  if (run.signal.aborted)
+  if (run.cancelledOrTimedOut.aborted)
     return endAtLimit(run, { limit: 'durationMs', message: 'The time of the turn is up.' })
   if (tasks.every(({ state }) => state === 'ended')) return nextStep(run, limit)
   return limit === undefined ? runStep(run) : endAtLimit(run, limit)
@@ -70,7 +70,7 @@ async function* runStep(run: Run): AsyncGenerator<Batch, void> {
     return
   }
   // A driver that is leaving releases here: no task starts after this point.
-  if (run.scope.leave?.aborted) yield run.commit('wait')
+  if (run.scope.stopping?.aborted) yield run.commit('wait')
   if (!run.draft.isEmpty) yield run.commit('tools')
   await run.scope.mayAct()
   yield* runTasks(run, ready, credentials)
@@ -78,10 +78,10 @@ async function* runStep(run: Run): AsyncGenerator<Batch, void> {
 
 async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
   yield run.commit('wait')
-  const { leave, timer } = run.scope
-  const signal = leave === undefined ? run.stop : AbortSignal.any([run.stop, leave])
+  const { stopping, timer } = run.scope
+  const signal = stopping === undefined ? run.interrupted : AbortSignal.any([run.interrupted, stopping])
   await timer.wait(ms, { signal })
-  if (leave?.aborted) yield run.commit('wait')
+  if (stopping?.aborted) yield run.commit('wait')
 }
 
 /** No task can continue: some have failed, or wait for an answer. */
@@ -127,7 +127,7 @@ async function targetsFrom(run: Run, state: GraphState): Promise<NextTargets> {
     ...arrivals(run),
   }
   const { key, childScope } = run.scope
-  const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
+  const context = { contextId: key.contextId, turn: run.open.turn, signal: run.interrupted }
   return run.within(
     runAround({ contextId: key.contextId, [CHILD_SCOPE]: childScope }, () =>
       nextTargets(run.graph, finished, context),

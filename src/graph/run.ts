@@ -1,7 +1,7 @@
 /** The state of one turn of a graph: its scope, its draft, and its effects under way. */
 import type { ChildScope } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
-import { type IdsAbove, type LoopScope, RunBase } from '../loop/index.ts'
+import { type IdsAbove, type LoopScope, RunBase, storedLimits } from '../loop/index.ts'
 import { type Entry, HoldfastError } from '../protocol/index.ts'
 import type { Settled } from '../tool/index.ts'
 import type { GraphDefinition } from './definition.ts'
@@ -47,8 +47,7 @@ export class Run extends RunBase<GraphScope> {
   }
 
   #findLimits(): GraphLimits {
-    const requested = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...(Object.fromEntries(requested) as GraphLimits) }
+    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...storedLimits(this.open.limits) }
   }
 
   protected get durationMs(): number | undefined {

@@ -98,7 +98,7 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const isFree = usage.inputTokens + usage.outputTokens + usage.costUsd === 0
   const used = isFree ? {} : { usage }
   // A run that was cut off continues the task, and has to know which usage was counted.
-  const isOpen = end.kind === 'asks' || (end.status !== 'ok' && run.signal.aborted)
+  const isOpen = end.kind === 'asks' || (end.status !== 'ok' && run.cancelledOrTimedOut.aborted)
   if (isOpen && !isFree) run.draft.append('usage', { callId: task.task, usage, below })
   if (end.kind === 'asks') {
     for (const { name, ...question } of end.requests) {
@@ -111,7 +111,7 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const { seen } = attempt
     const shown = seen.length === 0 ? {} : { seen }
     run.draft.append('node.end', { task: task.task, node: task.node, ...changes, ...used, ...shown })
-  } else if (!run.signal.aborted) {
+  } else if (!run.cancelledOrTimedOut.aborted) {
     if (attempt.thrown !== undefined)
       run.threw({ kind: 'node', name: task.node, callId: task.task }, attempt.thrown)
     run.thrown.set(task.task, attempt.thrown)

@@ -158,7 +158,7 @@ export class Thread {
 
   #begin(options: GraphTurnOptions, request: Parameters<Conversation['ask']>[1]): TurnView {
     const { store, key } = this.#options
-    refuseInside(store, key, 'A run')
+    refuseInside(store, key, 'run')
     return this.#conversation.ask(options, request)
   }
 

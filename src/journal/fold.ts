@@ -13,6 +13,7 @@ import {
   type EntryOf,
   type EntryType,
   hookKind,
+  type InboxType,
   isWaiting,
   type KnownEntry,
   LAST_BEFORE_TOOLS,
@@ -48,6 +49,7 @@ import {
   OUTPUT_NOTE,
   OVER_MESSAGES,
   type Session,
+  SHUTDOWN_RELEASE,
 } from './session.ts'
 
 /**
@@ -84,11 +86,17 @@ function step(draft: Draft, entry: Entry): void {
   const count = countOf(known)
   draft.window.messages += count
   draft.totals.messages += count
-  const apply = steps[known.type] as ((draft: Draft, entry: KnownEntry) => void) | undefined
-  apply?.(draft, known)
+  const apply = steps[known.type as FoldedType] as (draft: Draft, entry: KnownEntry) => void
+  apply(draft, known)
 }
 
-const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = {
+/** Inbox entries and bases have no step. The compiler asks for one of every other type. */
+type FoldedType = Exclude<EntryType, InboxType | 'base'>
+
+const changesNothing = (): void => {}
+
+const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = {
+  artifact: changesNothing,
   claim(draft, { data }) {
     draft.epoch = data.epoch
     draft.claims = data.attempt
@@ -101,7 +109,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   release(draft, { data }) {
     if (data.pause) draft.claims = 0
     if (data.pause) draft.closed = 'paused'
-    else if (data.reason === 'release') draft.closed = 'shutdown'
+    else if (data.reason === SHUTDOWN_RELEASE) draft.closed = 'shutdown'
   },
   'turn.start'(draft, entry) {
     const { principal, limits, metadata, credentials, trimmedUpTo, outputSchema } = entry.data

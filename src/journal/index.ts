@@ -37,6 +37,7 @@ export {
   OVER_MESSAGES,
   positionOf,
   SESSION_FORMAT,
+  SHUTDOWN_RELEASE,
   stillOpen,
 } from './session.ts'
 export { trimPoint } from './tool-results.ts'

@@ -27,6 +27,9 @@ export const OVER_MESSAGES = 'over-max-messages'
 /** The `from` of a note that returns a reply which is no valid output. */
 export const OUTPUT_NOTE = 'output'
 
+/** The reason of the release that an agent's shutdown appends. Journals hold it: do not change the text. */
+export const SHUTDOWN_RELEASE = 'release'
+
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
 export const SESSION_FORMAT = 10
 

@@ -5,13 +5,12 @@
 import type { Clock } from '../base/index.ts'
 import { advance, type OpenTurn, type Session } from '../journal/index.ts'
 import {
-  ENTRY_KINDS,
   type Entry,
   type EntryData,
   type EntryType,
-  HoldfastError,
   type JsonObject,
   type NewEntry,
+  stampEntry,
 } from '../protocol/index.ts'
 import type { LoopScope } from './driver-port.ts'
 
@@ -47,7 +46,7 @@ export class Draft {
   get open(): OpenTurn {
     const { open } = this.session
     if (open !== undefined) return open
-    throw new HoldfastError('nothing-to-continue', { message: 'There is no open turn to append to.' })
+    throw new Error('The loop needs an open turn, and none is open. This is a defect of holdfast.')
   }
 
   get isEmpty(): boolean {
@@ -72,9 +71,8 @@ export class Draft {
     const { seq } = session
     // The fold needs only the number of taken entries, not their positions.
     const positions = takes.map(() => seq)
-    const at = this.#clock.now()
-    const v = ENTRY_KINDS.get(type)?.v ?? 1
-    this.#unread.push({ seq: seq + 1, at, v, type, turn, data, takes: positions })
+    const stamp = { seq: seq + 1, at: this.#clock.now(), takes: positions }
+    this.#unread.push(stampEntry({ type, turn, data }, stamp))
   }
 
   /** True if an entry of the draft takes this inbox entry. */

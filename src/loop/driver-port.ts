@@ -57,11 +57,11 @@ export interface LoopScope {
   /** Set for a request to continue without a new input. */
   readonly continuing?: Continuation | undefined
   /** Aborts when the turn is cancelled. */
-  readonly signal: AbortSignal
+  readonly cancelled: AbortSignal
   /** Aborts on a cancel too, and when the turn was lost to another driver: results of the model no longer count. */
-  readonly stop: AbortSignal
-  /** Aborts when the driver wants to stop: ends a delay. */
-  readonly leave?: AbortSignal
+  readonly cancelledOrLost: AbortSignal
+  /** Aborts when the driver is to stop after the effects under way, for a pause or a shutdown: ends a delay. */
+  readonly stopping?: AbortSignal
   /** Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
   readonly mayAct: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void

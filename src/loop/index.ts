@@ -12,7 +12,7 @@ export {
 export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
 export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
-export { DEFAULT_LIMITS, isUnlimited, type Limits, UNLIMITED } from './limits.ts'
+export { DEFAULT_LIMITS, isUnlimited, type Limits, storedLimits, UNLIMITED } from './limits.ts'
 export {
   checkRequestFields,
   hasExpired,
@@ -27,10 +27,10 @@ export { redactEntry } from './redact-entry.ts'
 export {
   answerOriginsOf,
   answersOf,
-  approvalOf,
   expire,
   findCredentials,
   givenAnswersOf,
+  givenApproval,
   isCommittedFirst,
   type Question,
   reasonsOf,

@@ -1,4 +1,5 @@
 /** The limits of one turn. */
+import type { JsonObject } from '../protocol/index.ts'
 
 /** A limit that is reached ends the turn with what was achieved. */
 export interface Limits {
@@ -21,6 +22,14 @@ export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly co
 
 /** JSON has no infinity: a limit above any use, which also overrides one of the config. */
 export const UNLIMITED: number = Number.MAX_SAFE_INTEGER
+
+/**
+ * The limits that an input was stored with. Those that are no numbers are left out: another program may have posted the
+ * input, and JSON makes an infinity null.
+ */
+export function storedLimits(limits: JsonObject = {}): Limits {
+  return Object.fromEntries(Object.entries(limits).filter(([, most]) => typeof most === 'number'))
+}
 
 export function isUnlimited(limit: number): boolean {
   return limit >= UNLIMITED

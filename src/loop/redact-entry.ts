@@ -1,6 +1,7 @@
 /**
  * Redacts entries (R19). Every field is redacted except for those listed here: ids, names and texts that the runtime or
- * the program chose, and that others look up. So the fields of a new entry type are redacted by default.
+ * the program chose, and that others look up. The compiler asks for a row of every type, so that its author decides;
+ * an empty one, and types of a newer version, are redacted whole.
  */
 import type { AssistantPart, EntryData, EntryType, Json, JsonObject } from '../protocol/index.ts'
 import type { Redactor } from '../tool/index.ts'

@@ -150,7 +150,7 @@ function byName<T>({ answers = [] }: Asker, part: (answer: Answer) => T | undefi
 const NO_ANSWERS: object = Object.freeze(Object.create(null) as object)
 
 /** The confirmation and its reason; undefined if not asked yet. */
-export function approvalOf({ answers = [] }: Call): Confirmation | undefined {
+export function givenApproval({ answers = [] }: Call): Confirmation | undefined {
   const approval = answers.findLast(({ from }) => from === 'approval')
   if (approval === undefined) return undefined
   return approval.how === 'answered'

@@ -18,7 +18,7 @@ import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
 import { type ObservedStep, onceOnly, safeError, type Thrower } from './telemetry.ts'
 
-type Signals = Pick<LoopScope, 'signal' | 'stop'>
+type Signals = Pick<RunBase, 'cancelledOrTimedOut' | 'interrupted'>
 
 /** A wait ended because the turn was cancelled, out of time, or lost. */
 export class Interrupted extends Error {}
@@ -84,15 +84,15 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   /** For effects: aborts when the turn is cancelled or its time is up. */
-  get signal(): AbortSignal {
+  get cancelledOrTimedOut(): AbortSignal {
     this.#signals ??= this.#watchTime()
-    return this.#signals.signal
+    return this.#signals.cancelledOrTimedOut
   }
 
-  /** For model calls: aborts also when the turn is lost to another driver. */
-  get stop(): AbortSignal {
+  /** For model calls and waits: aborts also when the turn is lost to another driver. */
+  get interrupted(): AbortSignal {
     this.#signals ??= this.#watchTime()
-    return this.#signals.stop
+    return this.#signals.interrupted
   }
 
   /**
@@ -131,7 +131,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
    */
   within<T>(work: MaybePromise<T>): MaybePromise<T> {
     if (!isPromise(work)) return work
-    this.#interruption ??= interruption(this.stop)
+    this.#interruption ??= interruption(this.interrupted)
     return this.#interruption.within(work)
   }
 
@@ -150,7 +150,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   get isCancelled(): boolean {
-    return this.cancelKey() !== undefined || this.scope.signal.aborted
+    return this.cancelKey() !== undefined || this.scope.cancelled.aborted
   }
 
   credentials(): MaybePromise<Credentials | undefined> {
@@ -199,20 +199,21 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   close(): void {
-    this.#interruption?.leave()
+    this.#interruption?.end()
     this.#over?.()
   }
 
   #watchTime(): Signals {
     const { durationMs } = this
-    if (durationMs === undefined) return this.scope
+    const { cancelled, cancelledOrLost } = this.scope
+    if (durationMs === undefined) return { cancelledOrTimedOut: cancelled, interrupted: cancelledOrLost }
     const left = this.open.startedAt + durationMs - this.scope.clock.now()
     const deadline = new AbortController()
     this.#over = this.scope.timer.after(Math.max(0, left), () => deadline.abort())
     const { signal } = deadline
     return {
-      signal: AbortSignal.any([this.scope.signal, signal]),
-      stop: AbortSignal.any([this.scope.stop, signal]),
+      cancelledOrTimedOut: AbortSignal.any([cancelled, signal]),
+      interrupted: AbortSignal.any([cancelledOrLost, signal]),
     }
   }
 }
@@ -230,18 +231,18 @@ export function dataOf<T extends EntryType>(entry: Entry, type: T): EntryData[T]
 
 interface Interruption {
   readonly within: <T>(work: Promise<T>) => Promise<T>
-  readonly leave: () => void
+  readonly end: () => void
 }
 
 /** One listener for all waits. Racing a promise that lasts as long as the turn would leak a reaction per race. */
-function interruption(stop: AbortSignal): Interruption {
+function interruption(interrupted: AbortSignal): Interruption {
   const waiting = new Set<(why: Interrupted) => void>()
   const interrupt = (): void => {
     for (const reject of waiting) reject(new Interrupted('The turn did not wait for it any longer.'))
   }
   // Work that is done already wins.
   const interruptSoon = (): void => queueMicrotask(interrupt)
-  stop.addEventListener('abort', interruptSoon, { once: true })
+  interrupted.addEventListener('abort', interruptSoon, { once: true })
   return {
     within: (work) =>
       new Promise((resolve, reject) => {
@@ -254,8 +255,8 @@ function interruption(stop: AbortSignal): Interruption {
           (value) => finish(resolve, value),
           (error: unknown) => finish(reject, error),
         )
-        if (stop.aborted) interruptSoon()
+        if (interrupted.aborted) interruptSoon()
       }),
-    leave: () => stop.removeEventListener('abort', interruptSoon),
+    end: () => interrupted.removeEventListener('abort', interruptSoon),
   }
 }

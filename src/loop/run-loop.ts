@@ -22,8 +22,8 @@ export interface LoopSteps {
 
 /**
  * Runs one turn, new or open; returns whether there was one. A driver throws the refusal of a batch into the generator,
- * and gets a batch that ends the turn instead. The run is made with the first batch: before that, the driver may still
- * claim.
+ * and gets a batch that ends the turn instead. The loop runs up to its first yield before the claim, so nothing before
+ * that yield may have an effect.
  */
 export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boolean> {
   const steps = make()
@@ -53,7 +53,7 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
 /** A turn whose time is up continues to its end; any other that was interrupted is lost. */
 async function continueIfTimedOut(run: RunBase, error: unknown): Promise<void> {
   if (!(error instanceof Interrupted)) throw error
-  if (run.signal.aborted) return
+  if (run.cancelledOrTimedOut.aborted) return
   await run.scope.mayAct()
   throw error
 }

@@ -127,7 +127,7 @@ function addLines(cached: PromptLines, message: Message, { line, hasOptions }: P
   const before = lines.at(-1)?.message.role
   if (line !== undefined) {
     if (message.role === 'assistant' && before === undefined) lines.push(LEFT_OUT)
-    if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON)
+    if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON_LINE)
     lines.push(line)
   }
   messages.push(message)
@@ -135,7 +135,9 @@ function addLines(cached: PromptLines, message: Message, { line, hasOptions }: P
 }
 
 const LEFT_OUT = filler('[What was said before is left out here.]')
-const GO_ON = filler('Go on.')
+/** A user's message where a prompt must not have two replies in a row, or end with one (R9). */
+export const GO_ON = 'Go on.'
+const GO_ON_LINE = filler(GO_ON)
 
 function filler(text: string): Line {
   return { message: { role: 'user', content: [{ type: 'text', text }] }, hash: undefined }

@@ -17,7 +17,7 @@ export interface EntryKind {
    */
   readonly progress?: true
   /** Durable before the driver continues, even with buffered writes: an effect or a person depends on it (R3). */
-  readonly prompt?: true
+  readonly unbuffered?: true
   /** Changes the transcript. */
   readonly speaks?: true
   /** Changes more of the head row than its position, its lease and its claims (R6). */
@@ -53,12 +53,12 @@ export const ENTRY_TABLE = {
   'late-result': { v: 1, inbox: true, shape: { callId: 'text?' } },
 
   claim: { v: 1, head: true },
-  release: { v: 1, prompt: true, head: true, ends: true, shape: { wakeAt: 'time?', pause: 'true?' } },
+  release: { v: 1, unbuffered: true, head: true, ends: true, shape: { wakeAt: 'time?', pause: 'true?' } },
 
   'turn.start': {
     v: 1,
     progress: true,
-    prompt: true,
+    unbuffered: true,
     speaks: true,
     head: true,
     shape: { principal: 'object', trimmedUpTo: 'position?', outputSchema: 'object?' },
@@ -70,11 +70,11 @@ export const ENTRY_TABLE = {
   'model.start': { v: 1 },
   // 2: with `sent`
   'model.end': { v: 2, progress: true, speaks: true, shape: { content: 'parts' } },
-  'tool.start': { v: 1, prompt: true, speaks: true, shape: { callId: 'text' } },
+  'tool.start': { v: 1, unbuffered: true, speaks: true, shape: { callId: 'text' } },
   'tool.end': { v: 1, progress: true, speaks: true, shape: { callId: 'text' } },
   'tool.late': { v: 1, speaks: true, shape: { callId: 'text' } },
-  'request.start': { v: 1, progress: true, prompt: true, shape: { requestId: 'text' } },
-  'request.end': { v: 1, progress: true, prompt: true, shape: { requestId: 'text', origin: 'object?' } },
+  'request.start': { v: 1, progress: true, unbuffered: true, shape: { requestId: 'text' } },
+  'request.end': { v: 1, progress: true, unbuffered: true, shape: { requestId: 'text', origin: 'object?' } },
   usage: { v: 1, shape: { callId: 'text' } },
   warning: { v: 1 },
   'turn.end': {
@@ -89,13 +89,13 @@ export const ENTRY_TABLE = {
 
   'graph.start': {
     v: 1,
-    prompt: true,
+    unbuffered: true,
     shape: { channels: 'object', update: 'object', changes: 'object?' },
   },
   'graph.queue': { v: 1, shape: { update: 'object', origin: 'object?' } },
   'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },
   'node.end': { v: 1, progress: true, shape: { task: 'text', update: 'object?' } },
-  'effect.start': { v: 1, prompt: true, shape: { callId: 'text', task: 'text', key: 'text' } },
+  'effect.start': { v: 1, unbuffered: true, shape: { callId: 'text', task: 'text', key: 'text' } },
   'effect.end': { v: 1, progress: true, shape: { callId: 'text' } },
 
   active: { v: 1, shape: { values: 'objects' } },
@@ -118,9 +118,9 @@ const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
  * entry is looked up here.
  */
 export const ENTRY_KINDS: ReadonlyMap<string, EntryKind> = new Map(
-  Object.entries(rows).map(([type, { v, inbox, progress, prompt, speaks, head, ends, shape }]) => [
+  Object.entries(rows).map(([type, { v, inbox, progress, unbuffered, speaks, head, ends, shape }]) => [
     type,
-    { v, inbox, progress, prompt, speaks, head, ends, shape } as EntryKind,
+    { v, inbox, progress, unbuffered, speaks, head, ends, shape } as EntryKind,
   ]),
 )
 

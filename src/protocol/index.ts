@@ -79,7 +79,7 @@ export type {
   UserMessage,
 } from './message.ts'
 export { nearestName } from './nearest-name.ts'
-export type { NewEntry, NewInboxEntry } from './new-entry.ts'
+export { type NewEntry, type NewInboxEntry, stampEntry } from './new-entry.ts'
 export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options.ts'
 export { atLeast, checkMs, checkName, checkOptions, invalidOption, shown } from './options.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'

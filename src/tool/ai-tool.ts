@@ -53,7 +53,7 @@ export type AiToolOptions = Pick<
  */
 export function aiTool(name: string, tool: AiTool, options: AiToolOptions = {}): Tool {
   const { description, execute, type, outputSchema } = checked(name, tool)
-  const approve = options.approve ?? approvalOf(tool.needsApproval)
+  const approve = options.approve ?? approvalRule(tool.needsApproval)
   return defineTool({
     name,
     description: typeof description === 'string' && description.trim() !== '' ? description : name,
@@ -169,7 +169,7 @@ function byAi(validate: (value: unknown) => unknown): StandardSchema['~standard'
   }
 }
 
-function approvalOf(needsApproval: unknown): NonNullable<AiToolOptions['approve']> {
+function approvalRule(needsApproval: unknown): NonNullable<AiToolOptions['approve']> {
   if (typeof needsApproval !== 'function') return needsApproval === true ? 'always' : 'never'
   const asks = needsApproval as (input: unknown, options: object) => unknown
   return async ({ input, callId }) => (await asks(input, { toolCallId: callId, messages: [] })) === true

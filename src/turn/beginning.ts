@@ -12,6 +12,7 @@ import {
   startTurn,
   wrongKind,
 } from '../loop/index.ts'
+import { GO_ON } from '../model/index.ts'
 import { defined, type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -61,7 +62,7 @@ function checkKind({ session, scope }: TurnRun): void {
 function nudge(run: TurnRun): MaybePromise<void> {
   return chain(run.scope.view.messages(), (messages) => {
     if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
-      run.draft.append('note', { text: 'Go on.', from: 'runtime' })
+      run.draft.append('note', { text: GO_ON, from: 'runtime' })
   })
 }
 

@@ -1,7 +1,7 @@
 /** Estimates how full the model's context is: the provider's last count, and an estimate of what came since. */
 import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } from '../journal/index.ts'
 import { estimatedTokens, tokenCounter } from '../model/index.ts'
-import type { Entry, EntryData } from '../protocol/index.ts'
+import { type Entry, type EntryData, stampEntry } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -70,13 +70,11 @@ function draftedEntries(run: TurnRun): readonly Entry[] {
   const { session, inbox } = run.scope.view
   const positions = new Map(inbox.map(({ key, seq }) => [key, seq]))
   return run.draft.entries.map(
-    ({ takes = [], ...entry }, index): Entry => ({
-      v: 1,
-      at: 0,
-      ...entry,
-      seq: session.seq + index + 1,
-      takes: takes.flatMap((key) => positions.get(key) ?? []),
-    }),
+    (entry, index): Entry =>
+      stampEntry(entry, {
+        ...{ seq: session.seq + index + 1, at: 0 },
+        takes: (entry.takes ?? []).flatMap((key) => positions.get(key) ?? []),
+      }),
   )
 }
 
@@ -116,7 +114,7 @@ function showsThings({ type, data }: Pick<Entry, 'type' | 'data'>): boolean {
 }
 
 /** True if the window has to be compacted. */
-export function isDue(
+export function isCompactionDue(
   { compact, models }: TurnDefinition,
   { entries, session }: { readonly entries: readonly Entry[]; readonly session: Session },
 ): boolean {

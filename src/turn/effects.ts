@@ -25,7 +25,7 @@ import {
 import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
-import { idsOfTurn } from './ids-above.ts'
+import { idsOfTurn } from './ids-of-turn.ts'
 import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
 import { xraySource } from './trace.ts'
@@ -76,7 +76,7 @@ export async function* runGroup(
     // The turn may be lost: results of running calls are awaited, and posted as late results (R4).
     await Promise.all(running)
     // A hook that timed out takes nothing away from the turn.
-    const isOurs = endsTurn(error) || (error instanceof Interrupted && run.signal.aborted)
+    const isOurs = endsTurn(error) || (error instanceof Interrupted && run.cancelledOrTimedOut.aborted)
     for (const one of ended)
       if (isOurs) await appendEnd(run, one, readyOf(group, one.callId))
       else if (one.end.kind === 'settled') run.scope.late(one.callId, one.end)
@@ -112,7 +112,7 @@ function callRunWith(run: TurnRun, one: Ready, info: CallInfo): CallRun {
     credentials,
     idempotencyKey: idempotencyKey ?? callId,
     argumentsKey: one.argsKey,
-    signal: run.signal,
+    signal: run.cancelledOrTimedOut,
     artifacts: scope.artifacts(callId, secrets),
     task,
     previousTools: run.previousTools(entries),

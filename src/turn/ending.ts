@@ -4,7 +4,7 @@ import type { Call } from '../journal/index.ts'
 import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
+import { entriesSoFar, isCompactionDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
 import type { TurnRun } from './turn-run.ts'
 
 export const NOT_RUN = 'Not run: the turn ended first.'
@@ -76,7 +76,7 @@ async function compactionAtEnd(run: TurnRun): Promise<Compaction | undefined> {
   const { session, scope } = run
   const { compact } = scope.definition
   const entries = await entriesSoFar(run)
-  const isNeeded = isDue(scope.definition, { entries, session })
+  const isNeeded = isCompactionDue(scope.definition, { entries, session })
   if (isNeeded && compact?.strategy === 'sliding') {
     const unsaved = session.window.messages - scope.view.session.window.messages
     const cut = compaction(await scope.view.window(), session, {

@@ -24,7 +24,7 @@ import { Interrupted, request } from '../loop/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
 import { factsOf, GROUNDING } from './grounding-facts.ts'
-import { idsAbove } from './ids-above.ts'
+import { idsAbove } from './ids-of-turn.ts'
 import type { ActorState } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 

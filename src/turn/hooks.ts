@@ -17,6 +17,7 @@ import type {
 import { importMessages } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { Interrupted } from '../loop/index.ts'
+import { GO_ON } from '../model/index.ts'
 import {
   checkName,
   HOOK_TABLE,
@@ -34,7 +35,7 @@ import {
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent } from './context.ts'
-import { idsOfTurn } from './ids-above.ts'
+import { idsOfTurn } from './ids-of-turn.ts'
 import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -52,7 +53,7 @@ interface HookActions {
 export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
 
 /** True if there is a hook of this name to run now. */
-export function isDue(run: TurnRun, name: HookName): boolean {
+export function isPhaseDue(run: TurnRun, name: HookName): boolean {
   return run.hooks.has(name) && (run.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
 }
 
@@ -64,7 +65,7 @@ export async function* runPhase<Name extends HookName>(
   name: Name,
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
-  if (!isDue(run, name)) return
+  if (!isPhaseDue(run, name)) return
   if (run.draft.hasNews) yield run.commit('hooks')
   if (name === 'onComplete') await run.scope.telemetry?.completing(run.open.turn)
   const phase = new Phase(run)
@@ -213,7 +214,7 @@ export class Phase {
 
   #json(value: unknown): Json {
     const json = toJson(value)
-    if (json instanceof Error) throw new TypeError(`what it was changed to cannot be kept: ${json.message}`)
+    if (json instanceof Error) throw new TypeError(`JSON cannot carry the edited value: ${json.message}`)
     return json
   }
 
@@ -229,7 +230,7 @@ export class Phase {
     const broken = repairs.filter(({ kind }) => kind !== 'opening-added')
     this.#repairs.push(...broken.map(({ said }) => said))
     const own = broken.length === repairs.length ? messages : messages.slice(1)
-    return own.at(-1)?.role === 'assistant' ? [...own, { role: 'user', content: 'Go on.' }] : own
+    return own.at(-1)?.role === 'assistant' ? [...own, { role: 'user', content: GO_ON }] : own
   }
 
   #pending(callId: string): string {
@@ -257,11 +258,11 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
 
 /** Waits for a hook at most as long as the turn lasts; when its time is up, for the grace. */
 async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
-  if (!run.signal.aborted) return run.within(work())
-  const { timer, definition, stop, signal } = run.scope
+  if (!run.cancelledOrTimedOut.aborted) return run.within(work())
+  const { timer, definition, cancelled, cancelledOrLost } = run.scope
   const over = new AbortController()
-  // A cancel aborts both signals, and hooks get the grace of tools. `stop` alone means that the turn was lost.
-  const ends = signal.aborted ? [over.signal] : [stop, over.signal]
+  // After a cancel, hooks get the grace of tools; after a loss, none.
+  const ends = cancelled.aborted ? [over.signal] : [cancelledOrLost, over.signal]
   const late = timer.wait(definition.graceMs, { signal: AbortSignal.any(ends) }).then((): never => {
     throw new Interrupted('The turn did not wait for it any longer.')
   })
@@ -289,7 +290,7 @@ async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
     metadata,
     task,
     usage,
-    signal: run.stop,
+    signal: run.interrupted,
     messages: async () => view.messages(),
   }
 }

@@ -28,7 +28,7 @@ function stepsOf(run: TurnRun): LoopSteps {
 /** The turn's next step, from the session. Not a generator of its own: each one slows down every batch. */
 function nextPart(run: TurnRun): AsyncGenerator<Batch, void> {
   const { stop, failed, calls } = run.open
-  if (run.signal.aborted) return finishAtLimit(run, timeIsUp(run))
+  if (run.cancelledOrTimedOut.aborted) return finishAtLimit(run, timeIsUp(run))
   if (stop !== undefined) return finish(run, 'stop', stopped(stop))
   if (failed) return resumeAfterFailure(run)
   if (calls.length > 0) return runRound(run)

@@ -67,13 +67,13 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   if (isWatched(run.scope.definition)) yield* makeRoom(run)
   if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
   if (!run.hooks.isEmpty) yield* beforeModel(run)
-  if (run.open.stop !== undefined || run.signal.aborted) return
+  if (run.open.stop !== undefined || run.cancelledOrTimedOut.aborted) return
   if (isSilent(run)) {
     await endTurn(run, 'failed', { error: NOTHING_TO_SAY })
     return
   }
   if (run.open.retry?.until !== undefined) yield* waitToRetry(run)
-  if (run.signal.aborted) return
+  if (run.cancelledOrTimedOut.aborted) return
   const { index, attempt } = nextAttempt(run)
   const { models } = run.scope.definition
   const source = models[index]
@@ -95,7 +95,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('on')
-  } else if (run.signal.aborted) appendAborted(run, source, reply)
+  } else if (run.cancelledOrTimedOut.aborted) appendAborted(run, source, reply)
   else {
     const continues = await continuesWithout(run, reply)
     const isFinal = index + 1 >= models.length
@@ -140,13 +140,15 @@ function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: 
 
 /** Waits for the rest of the delay before the next attempt. */
 async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
-  const { timer, clock, leave } = run.scope
+  const { timer, clock, stopping } = run.scope
   const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
   if (!run.draft.isEmpty) yield run.commit('wait')
-  await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
+  await timer.wait(left, {
+    signal: stopping === undefined ? run.interrupted : AbortSignal.any([run.interrupted, stopping]),
+  })
   // A stopping driver leaves here: the next attempt is not begun.
-  if (leave?.aborted && !run.stop.aborted) yield run.commit('wait')
+  if (stopping?.aborted && !run.interrupted.aborted) yield run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
@@ -223,7 +225,6 @@ async function askModel(
   source: ModelSource,
   { tools, system: own }: Configured,
 ): Promise<ModelReply | ModelFailure> {
-  const { scope } = run
   let wire: WireIds | undefined
   try {
     const resolved = source.resolve()
@@ -241,7 +242,7 @@ async function askModel(
     if (messages === undefined) return lostEdit()
     const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
-    const hasBlocks = !readsData && scope.definition.grounding.entities.size > 0
+    const hasBlocks = !readsData && run.scope.definition.grounding.entities.size > 0
     const blocks = hasBlocks ? await blocksMessage(run, wire.blocks) : undefined
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
@@ -273,7 +274,7 @@ async function askModel(
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.
-    if (run.stop.aborted && !run.signal.aborted) await scope.mayAct()
+    if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
     return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
   }
 }
@@ -304,7 +305,7 @@ async function withFiles(
 
 function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record'> {
   const { ids, timer } = run.scope
-  return { signal: run.stop, ids, timer, record: run }
+  return { signal: run.interrupted, ids, timer, record: run }
 }
 
 interface PreparedRequest {
@@ -428,7 +429,8 @@ function silence(): ModelFailure {
 
 /** Refuses to send what a hook wanted to remove. */
 function lostEdit(): ModelFailure {
-  const message = 'What a hook changed in the prompt does not fit the messages any more.'
+  const message =
+    'The messages have changed since a beforeLlm hook edited them, so the prompt was not sent. Call executeTurn(null) to try again: the hook then edits the new messages.'
   return new ModelFailure('invalid', { message })
 }
 

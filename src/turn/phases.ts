@@ -20,7 +20,7 @@ import {
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
 import { callResults, lastReply, lastText, pendingCalls } from './hook-input.ts'
-import { type DataMaker, isDue, Phase, runPhase } from './hooks.ts'
+import { type DataMaker, isPhaseDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import { changed, difference } from './prompt-edit.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -41,7 +41,7 @@ async function fits(run: TurnRun): Promise<boolean> {
 }
 
 async function* editPrompt(run: TurnRun): AsyncGenerator<Batch, void> {
-  if (!isDue(run, 'beforeLlm')) return
+  if (!isPhaseDue(run, 'beforeLlm')) return
   if (run.draft.hasNews) yield run.commit('hooks')
   const before = await promptOf(run)
   const phase = new Phase(run)
@@ -127,7 +127,7 @@ export function isClosing({ open }: TurnRun): boolean {
 export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
   // A hook that a cancel interrupted hangs, and would again.
-  if (run.scope.signal.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
+  if (run.scope.cancelled.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
   if (run.draft.hasNews) yield run.commit(next)
   for (const result of await callResults(run, run.open.ended)) {
     run.notified.add(result.callId)
@@ -175,7 +175,7 @@ export async function* finishCancelled(run: TurnRun): AsyncGenerator<Batch, void
       run.draft.append('warning', { code: error.code, message: error.message })
     else if (!(error instanceof Interrupted)) throw error
     // The turn is lost: nothing appended here counts.
-    else if (!run.scope.signal.aborted) throw error
+    else if (!run.scope.cancelled.aborted) throw error
   }
   await endTurn(run, 'cancelled', { why: 'Not run: the turn was cancelled.' })
 }
@@ -197,7 +197,12 @@ export async function* finish(
       })
   } catch (error) {
     // When its time is up, a turn ends without hooks that hang.
-    if (!(error instanceof Interrupted) || run.scope.stop.aborted || !run.signal.aborted) throw error
+    if (
+      !(error instanceof Interrupted) ||
+      run.scope.cancelledOrLost.aborted ||
+      !run.cancelledOrTimedOut.aborted
+    )
+      throw error
   }
   const closing = endTurn(run, outcome, ending)
   if (isPromise(closing)) await closing

@@ -1,4 +1,4 @@
-/** Recovers calls that an earlier driver started and did not settle (R4, R21): run again, verified, or unknown. */
+/** Recovers calls that an earlier driver started and did not settle (R3, R4): run again, verified, or unknown. */
 import type { Call } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
@@ -11,7 +11,7 @@ import type { TurnRun } from './turn-run.ts'
 export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly Ready[]> {
   const again: Ready[] = []
   for (const call of run.calls.filter(({ state }) => state === 'started')) {
-    const verdict = await judge(run, call, credentials)
+    const verdict = await recoverCall(run, call, credentials)
     if (verdict !== undefined) again.push(verdict)
   }
   return again
@@ -20,7 +20,7 @@ export async function recoverStarted(run: TurnRun, credentials: Credentials): Pr
 const FORGOTTEN =
   'Started, and nobody can say whether it happened: the process that ran it is gone, and with it a credential in its arguments, which is not stored. Check before doing it again.'
 
-async function judge(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
+async function recoverCall(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
   const isKnown = run.knowsArguments(callId)
   const prepared = isKnown

@@ -7,20 +7,20 @@ import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
-  approvalOf,
   findCredentials,
+  givenApproval,
   isCommittedFirst,
   request,
   takeAnswers,
   waitingFor,
 } from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
-import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
+import { approvalOf, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
-import { isDue, Phase } from './hooks.ts'
+import { isPhaseDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
 import { recoverStarted } from './recovery.ts'
@@ -44,10 +44,10 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
   if (!run.hooks.isEmpty) yield* commitForHooks(run)
   let ready: readonly Ready[] = [...again, ...(await findReady(run))]
-  while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
+  while (ready.length > 0 && !run.cancelledOrTimedOut.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
-    if (run.scope.leave?.aborted) yield run.commit('wait')
+    if (run.scope.stopping?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
@@ -55,8 +55,8 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     yield run.commit('tools')
     yield* runGroup(run, group, credentials)
     if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
-    ready = run.signal.aborted ? [] : rest
-    if (ready.length > 0 || run.signal.aborted) continue
+    ready = run.cancelledOrTimedOut.aborted ? [] : rest
+    if (ready.length > 0 || run.cancelledOrTimedOut.aborted) continue
     if (!run.open.calls.some(isNext)) break
     // Hooks get a result before the next call is prepared.
     if (!run.hooks.isEmpty) {
@@ -65,7 +65,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     }
     ready = run.open.stop === undefined ? await findReady(run) : []
   }
-  if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
+  if (run.cancelledOrTimedOut.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
   yield* runEndHooks(run)
   if (run.open.stop === undefined) await endToWait(run)
 }
@@ -137,7 +137,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined
     )
     return undefined
   }
-  const approval = approvalOf(call)
+  const approval = givenApproval(call)
   if (approval?.approved === false) {
     const reason = approval.reason === undefined ? '' : ` (${approval.reason})`
     reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
@@ -153,7 +153,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined
 }
 
 function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
-  return isDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
+  return isPhaseDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
 /** The call as edited by its hooks; undefined if they reject it. An exception rejects it. */
@@ -192,7 +192,7 @@ async function approvalFor(run: TurnRun, { call, tool, input }: Ready): Promise<
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await run.credentials()
   const onFailed = (message: string): void => run.draft.append('warning', { code: 'approve-failed', message })
-  return run.within(approvalQuestion(tool, about, { secrets: run.secrets, onFailed }))
+  return run.within(approvalOf(tool, about, { secrets: run.secrets, onFailed }))
 }
 
 function appendStart(run: TurnRun, { call, tool, argsKey }: Ready): void {

@@ -12,8 +12,8 @@ import {
   checkOptions,
   contextKey,
   type DeltaEvent,
+  defined,
   type Entry,
-  formatOf,
   HoldfastError,
   invalidOption,
   type JsonObject,
@@ -22,6 +22,7 @@ import {
   type OptionSet,
   type OutcomeReason,
   type Principal,
+  stampEntry,
   type UserContent,
 } from '../protocol/index.ts'
 import {
@@ -314,8 +315,8 @@ class Journal {
       ...(message === null
         ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
         : {}),
-      signal,
-      stop: signal,
+      cancelled: signal,
+      cancelledOrLost: signal,
       mayAct: async () => {},
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
@@ -351,17 +352,10 @@ class Journal {
     }
   }
 
-  #stamp({ type, turn, data }: NewEntry, more: Partial<Entry>): Entry {
+  #stamp({ type, turn, data }: NewEntry, { key, takes }: Pick<Entry, 'key' | 'takes'>): Entry {
     const at = Math.max(this.#clock.now(), this.session.at)
-    const entry = {
-      seq: this.session.seq + 1,
-      turn,
-      at,
-      type,
-      v: formatOf(type),
-      data,
-      ...more,
-    }
+    const stamp = { seq: this.session.seq + 1, at, ...defined({ takes }) }
+    const entry = stampEntry({ type, turn, data, ...defined({ key }) }, stamp)
     this.session = advance([entry], this.session)
     this.#window.add([entry])
     this.#entries.push(entry)

@@ -8,7 +8,7 @@ import type { Batch } from '../loop/index.ts'
 import type { ModelFailure } from '../model/index.ts'
 import type { Entry, EntryData, Usage } from '../protocol/index.ts'
 import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, warnIfFull } from './context.ts'
+import { entriesSoFar, isCompactionDue, warnIfFull } from './context.ts'
 import type { CompactionPlan } from './definition.ts'
 import { wantsRoom } from './overflow.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -44,7 +44,8 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   const { compact } = definition
   // A prompt that was too long leaves no choice: everything but this turn is cut.
   const isTight = wantsRoom(entries, run.session.turn)
-  const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: run.session })
+  const isWanted =
+    compact?.strategy === 'summary' && isCompactionDue(definition, { entries, session: run.session })
   if (compact === undefined || !(isTight || (isWanted && !hasTried(run, entries)))) {
     warnIfFull(run, entries)
     return
@@ -54,7 +55,7 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   const compacted = await compactWindow(run, { ...compact, ...(isTight ? { keep: 0 } : {}) })
   if (compacted === undefined) warnIfFull(run, await entriesSoFar(run))
   else if ('entry' in compacted) run.draft.append('compact', compacted.entry)
-  else if (!run.signal.aborted) run.draft.append('warning', failureWarning(run, compacted))
+  else if (!run.cancelledOrTimedOut.aborted) run.draft.append('warning', failureWarning(run, compacted))
   if (!run.draft.isEmpty) yield run.commit('on')
 }
 
@@ -73,13 +74,13 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
     {
       models: model === undefined ? definition.models : [model],
       ...(instructions === undefined ? {} : { instructions }),
-      signal: run.stop,
+      signal: run.interrupted,
       ids,
       timer,
     },
   )
   // The turn may be lost: then its new driver decides.
-  if (run.stop.aborted && !run.signal.aborted) await run.scope.mayAct()
+  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
   return summarised
 }
 

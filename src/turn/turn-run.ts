@@ -3,7 +3,7 @@ import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
-import { DEFAULT_LIMITS, dataOf, type Limits, RunBase } from '../loop/index.ts'
+import { DEFAULT_LIMITS, dataOf, type Limits, RunBase, storedLimits } from '../loop/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -132,11 +132,7 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   #findLimits(): Limits {
-    const { limits } = this.open
-    if (limits === undefined) return { ...DEFAULT_LIMITS, ...this.scope.definition.limits }
-    // JSON turns an infinite limit into null.
-    const own = Object.entries(limits).filter(([, most]) => typeof most === 'number')
-    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(own) as Limits) }
+    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...storedLimits(this.open.limits) }
   }
 
   #findTools(): MaybePromise<readonly Tool[]> {

@@ -2,6 +2,8 @@
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.ts'
 import { takeOver } from '../../src/agent/operator.ts'
+import { Vault } from '../../src/drive/vault.ts'
+import type { Entry, Json } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { calls, gate, KEY, probe, quiet, until } from '../turn/kit.ts'
@@ -131,4 +133,62 @@ it('are not stored in the name of an artifact', async () => {
   })
   await agent.executeTurn('one', { auth: { credentials: ALICE.credentials } }).outcome
   expect(JSON.stringify(await store.read(KEY))).not.toContain('ALICE-SECRET')
+})
+
+const inOwnersTurn = (takes: readonly string[], principal: Json) =>
+  [
+    { type: 'turn.start', turn: 1, data: { principal, credentials: true }, takes },
+    { type: 'release', turn: 1, data: { reason: 'release' } },
+  ] as const
+
+/** Alice's message waits in the inbox of a conversation that another driver owns. */
+async function sentToOwner() {
+  const [store, seen] = [memoryStore(), [] as string[]]
+  const owned = await store.append({ key: KEY, id: 'x', since: 0, claim: { driver: 'x', leaseMs: 60_000 } })
+  const shared = { contextId: 'talk', store, tools: [spy(seen)], allow: () => true }
+  const agent = () => new Agent({ ...shared, model: new ScriptedModel(script) })
+  const send = (to: Agent) => to.executeTurn('one', { auth: ALICE, key: 'k' })
+  const a = agent()
+  const turn = send(a)
+  await until('it is posted', async () => (await store.inbox(KEY)).length)
+  const [{ seq, data }] = (await store.inbox(KEY)) as [Entry]
+  const start = inOwnersTurn(['k'], data['principal'] as Json)
+  const append = () => store.append({ key: KEY, id: 'y', since: seq, epoch: owned.epoch, entries: start })
+  return { store, seen, a, turn, agent, send, append }
+}
+
+it('go with the message into the turn of another driver, and are here when this one takes it over', async () => {
+  const { seen, turn, append } = await sentToOwner()
+  await append()
+  expect(await turn.outcome).toMatchObject({ status: 'completed', text: 'done' })
+  expect(seen).toEqual(['alice:ALICE-SECRET'])
+})
+
+it('come again with a message that is sent again, to the process that takes its turn over', async () => {
+  const { seen, a, agent, send, append } = await sentToOwner()
+  await a.shutdown()
+  await append()
+  expect(await send(agent()).outcome).toMatchObject({ status: 'completed', text: 'done' })
+  expect(seen).toEqual(['alice:ALICE-SECRET'])
+})
+
+it('are dropped when another driver has ended the turn that took their message, in whichever order it is read', () => {
+  const principal = { tenant: 'local', actor: 'alice' }
+  const secrets = { principal, credentials: ALICE.credentials }
+  const at = (seq: number, entry: Partial<Entry>) =>
+    ({ seq, at: 0, v: 1, turn: 0, data: {}, ...entry }) as Entry
+  const input = at(1, { type: 'input', key: 'k' })
+  const start = at(2, { type: 'turn.start', turn: 1, takes: [1], data: { principal } })
+  const end = at(3, { type: 'turn.end', turn: 1 })
+  const vault = new Vault()
+  vault.put('k', secrets)
+  const stale = { turn: 0 }
+  for (const entry of [input, start, start]) vault.follow(entry, stale)
+  expect([vault.isWaiting, vault.of(1, principal)]).toEqual([false, ALICE.credentials])
+  vault.follow(end, stale)
+  expect(vault.of(1, principal)).toBeUndefined()
+
+  vault.put('k', secrets)
+  for (const entry of [input, start]) vault.follow(entry, { turn: 1 })
+  expect([vault.isWaiting, vault.of(1, principal)]).toEqual([false, undefined])
 })

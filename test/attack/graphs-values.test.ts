@@ -180,7 +180,7 @@ describe('a route', () => {
     const { error } = await flow.stream({}, WHERE).outcome
     expect([error?.code, error?.message]).toEqual([
       'route-failed',
-      expect.stringContaining('would wait for that turn'),
+      expect.stringContaining('from inside its own run'),
     ])
   })
 })

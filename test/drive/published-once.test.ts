@@ -132,3 +132,25 @@ it('a tool that never ends does not keep callers from the turn of whoever took i
   expect((await other.lastTurn().then((last) => last?.outcome))?.text).toBe('Done')
   expect((await turn.outcome).text).toBe('Done')
 })
+
+it.each([
+  ['once', 1, { status: 'completed', text: 'Three' }],
+  ['at all', Number.POSITIVE_INFINITY, { status: 'failed', error: { message: 'no reading', stored: true } }],
+])('a gap that cannot be read %s ends no turn without its entries', async (_, failures, outcome) => {
+  const store = memoryStore()
+  let [isArmed, left] = [false, failures]
+  const append: Store['append'] = async (request) => {
+    const receipt = await store.append(request)
+    isArmed = receipt.first > 10
+    return receipt
+  }
+  const read: Store['read'] = (of, range) =>
+    isArmed && left-- > 0 ? Promise.reject(new Error('no reading')) : store.read(of, range)
+  const model = new ScriptedModel(['One', 'Two', 'Three'])
+  const agent = new Agent({ contextId, store: storeWith(store, { read, append }), model })
+  await agent.executeTurn('Hi').outcome
+  await new Agent({ contextId, store, model }).executeTurn('Hi').outcome
+  expect((await store.head(key))?.seq).toBe(12)
+  expect(await agent.executeTurn('Hi').outcome).toMatchObject(outcome)
+  expect(isArmed).toBe(true)
+})

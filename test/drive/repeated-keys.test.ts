@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, reduce, START, value } from '../../src/graph/index.ts'
 import { Agent, askUser, defineTool, memoryStore, type Store } from '../../src/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 
 const contextId = 'order-7'
@@ -64,25 +65,52 @@ it('a run that a limit stopped and null finished is complete', async () => {
   expect(await flow.invoke({}, order)).toMatchObject({ status: 'completed', turn: 2, state: { n: 5 } })
 })
 
-it('a run whose process died after the answer is taken up', async () => {
-  const store = memoryStore()
-  let isDead = false
-  const dying = new Proxy(store, {
+/** A store that rejects every call of a process that has died. */
+function mortal(store: Store, isDead: () => boolean): Store {
+  return new Proxy(store, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
       return (...given: unknown[]): unknown => {
-        if (isDead) throw new Error('dead')
+        if (isDead()) throw new Error('dead')
         return Reflect.apply(member, target, given) as unknown
       }
     },
   })
+}
+
+it('a run whose process died after the answer is taken up', async () => {
+  const store = memoryStore()
+  let isDead = false
+  const dying = mortal(store, () => isDead)
   const first = asking(dying, () => void (isDead = true))
   await first.invoke({}, order)
   const answers = { 'one.1/answer': 'yes', 'two.2/answer': 'yes' }
   expect((await first.answer(answers, { contextId }).outcome).status).toBe('failed')
   const { status, turn, state } = await asking(store).invoke({}, order)
   expect([status, turn, state.receipt]).toEqual(['completed', 2, 'paid'])
+})
+
+it('a run whose process died goes on with the credentials that come with the repeated key', async () => {
+  const store = memoryStore()
+  const seen: unknown[] = []
+  let isDead = false
+  const paying = (on: Store, dies: boolean) =>
+    graph({ state: {} })
+      .addNode('pay', (_, { credentials }) => {
+        isDead = dies
+        seen.push(credentials['token'])
+      })
+      .addEdge(START, 'pay')
+      .addEdge('pay', END)
+      .compile({ store: on, leaseMs: 50 })
+  const secret = { ...order, auth: { credentials: { token: 'sentinel-0123456789' } } }
+  await paying(
+    mortal(store, () => isDead),
+    true,
+  ).stream({}, secret).outcome
+  expect((await paying(store, false).invoke({}, secret)).status).toBe('completed')
+  expect(seen).toEqual(['sentinel-0123456789', 'sentinel-0123456789'])
 })
 
 it('a key without a contextId is refused', async () => {
@@ -128,4 +156,25 @@ it('an interrupt that is sent again spares the turn that goes on with its own', 
   open()
   expect((await answered).status).toBe('completed')
   expect(await again).toMatchObject({ status: 'completed', turn: 2, text: 'Blue.' })
+})
+
+it('a message that was taken for nothing between turns is reported as not taken again', async () => {
+  const store = memoryStore()
+  const key = { ...LOCAL_OWNER, contextId }
+  const { epoch } = await store.append({ key, id: 'x', since: 0, claim: { driver: 'x', leaseMs: 60_000 } })
+  const agent = new Agent({ contextId, store, model: new ScriptedModel([]) })
+  const send = () => agent.executeTurn('Paint', { key: 'k' }).outcome
+  const sent = send()
+  await expect.poll(() => store.inbox(key)).toHaveLength(1)
+  const { seq = 0 } = (await store.head(key)) ?? {}
+  await store.append({
+    ...{ key, id: 'y', since: seq, epoch },
+    entries: [
+      { type: 'take', turn: 0, data: { as: 'nothing', reason: 'It has the wrong shape.' }, takes: ['k'] },
+      { type: 'release', turn: 0, data: { reason: 'idle' } },
+    ],
+  })
+  const notTaken = { status: 'failed', error: { code: 'not-taken', message: 'It has the wrong shape.' } }
+  expect(await sent).toMatchObject(notTaken)
+  expect(await send()).toMatchObject(notTaken)
 })

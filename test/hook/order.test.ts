@@ -1,5 +1,8 @@
 /** The order and number of hook runs, and their entries in the journal. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { HOOK_NAMES } from '../../src/protocol/index.ts'
+import type { ScriptedStep } from '../../src/testing/index.ts'
 import { bench, calls, entryLines, journal, probe, STORES, said } from '../turn/kit.ts'
 import { everywhere } from './kit.ts'
 
@@ -88,6 +91,34 @@ describe.each(STORES)('hooks, on %s', (_, open) => {
     const { agent } = bench({ store: open(), script: [calls('look'), 'Done'], tools: [look()] })
     expect((await entryLines(agent.executeTurn('Look'))).filter((line) => line.includes('phase'))).toEqual([])
   })
+})
+
+it('entries and hooks come in the order that ARCHITECTURE.md shows', async () => {
+  const steps: string[] = []
+  const log = (kind: string, name: string) => {
+    const isMore = steps.at(-1)?.startsWith(kind) ?? false
+    if (isMore && kind === 'hooks') steps.push(`${steps.pop()} ${name}`)
+    else steps.push(`${kind.padEnd(9)}${name}`)
+  }
+  const on = Object.fromEntries(HOOK_NAMES.map((name) => [name, () => log('hooks', name)]))
+  const tool = probe('look', () => log('effect', 'tool'))
+  const reply = (step: ScriptedStep) => () => {
+    log('effect', 'model')
+    return step
+  }
+  const script = [reply(calls('look')), reply('Done')]
+  const { agent, store } = bench({ script, tools: [tool], on })
+  const append = store.append.bind(store)
+  store.append = async (request) => {
+    const receipt = await append(request)
+    log('commit', receipt.entries.map(({ type }) => type).join(' '))
+    return receipt
+  }
+  await agent.start()
+  steps.length = 0
+  await agent.input('Look')
+  const guide = readFileSync('ARCHITECTURE.md', 'utf8')
+  expect(steps).toEqual(/### Entries and hooks[^`]*```\n([^`]*)\n```/.exec(guide)?.[1]?.split('\n'))
 })
 
 describe('plugins', () => {

@@ -135,7 +135,7 @@ describe('inside of a hook', () => {
   it('the agent itself cannot be asked, which would wait for ever', async () => {
     const on: Hooks = { beforeLlm: async () => void (await agent.input('Me too')) }
     const { agent } = bench({ on })
-    expect((await agent.executeTurn('Hi').outcome).error?.message).toContain('inside of a tool or hook')
+    expect((await agent.executeTurn('Hi').outcome).error?.message).toContain('from inside its own turn')
   })
 })
 

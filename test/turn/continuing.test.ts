@@ -198,7 +198,7 @@ describe.each(STORES)('an agent on %s', (_, open) => {
     await agent.shutdown()
     expect(agent.state.status).toBe('shutdown')
     expect(await codeOf(agent.executeTurn('2'))).toBe('shutdown')
-    expect((await journal(store)).slice(6)).toEqual(['7 claim 2', '8 state', '9 release said'])
+    expect((await journal(store)).slice(6)).toEqual(['7 claim 2', '8 state', '9 release recorded'])
     await agent.start()
     expect((await agent.executeTurn('2').outcome).text).toBe('Two')
   })

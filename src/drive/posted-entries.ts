@@ -6,10 +6,12 @@ const PAGE = 500
 
 interface Posted {
   readonly entry: Entry
-  /** The turn that took the entry, or the newest that continued that one; undefined while it waits. */
-  readonly turn: number | undefined
+  /** The entry that took it; undefined while it waits. */
+  readonly taker?: Entry
+  /** The turn that took the entry, or the newest that continued that one; undefined if none has used it. */
+  readonly turn?: number
   /** True if another input has begun a turn since. */
-  readonly isOver: boolean
+  readonly isOver?: boolean
 }
 
 /** The inbox entry posted under this key; undefined if there is none, or it was pruned. */
@@ -25,9 +27,10 @@ export async function findPosted(store: Store, key: ContextKey, posted: string):
       if (beginsWithInput(entry)) begun.push(entry.turn)
       if (entry.key !== posted) continue
       const taker = takers.get(entry.seq)
-      if (taker === undefined || isUnused(taker)) return { entry, turn: taker?.turn, isOver: false }
+      if (taker === undefined) return { entry }
+      if (isUnused(taker)) return { entry, taker }
       const next = begun.findLast((turn) => turn > taker.turn)
-      return { entry, turn: next === undefined ? newest : next - 1, isOver: next !== undefined }
+      return { entry, taker, turn: next === undefined ? newest : next - 1, isOver: next !== undefined }
     }
     to = (page.at(-1)?.seq ?? 1) - 1
   }
@@ -43,7 +46,13 @@ function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
 }
 
+/** The bound of a turn that is read whole. */
 const MAX_ENTRIES = 100_000
+
+/** The entries from the first input of a turn to its end. */
+export function readTurn(store: Store, key: ContextKey, turn: number): Promise<readonly Entry[]> {
+  return store.read(key, { turn, limit: MAX_ENTRIES })
+}
 
 /**
  * A re-sent interrupt must not cancel the turn it started, nor one that continues it: drops the cancel if `turn` is
@@ -54,7 +63,7 @@ export async function withoutSelfCancel(
   { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
 ): Promise<readonly NewInboxEntry[]> {
   for (let at = turn; at > 0; at--) {
-    const entries = await store.read(key, { turn: at, limit: MAX_ENTRIES })
+    const entries = await readTurn(store, key, at)
     for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
       const [taken] = await store.read(key, { from: seq, to: seq })
       if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
