@@ -69,15 +69,13 @@ export class Conversation {
       opening: () => this.driver.opening,
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
-    const telemetry = (this.#telemetry = observeTurns(options, {
-      requests: this.#requests,
-      toContinue: () => this.#toContinue(),
-      session: () => this.driver.journal.session,
-    }))
+    const session = () => this.driver.journal.session
+    const asked = { requests: this.#requests, toContinue: () => this.#toContinue(), session }
+    const telemetry = (this.#telemetry = observeTurns(options, asked))
     this.driver = new Driver({
       ...options,
       telemetry,
-      ...publishTo(subscribers, telemetry, () => this.driver.journal.session.turn),
+      ...publishTo(subscribers, telemetry, () => session().turn),
       pending: this.#pending(),
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
