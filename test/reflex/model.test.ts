@@ -134,7 +134,7 @@ describe('a text of 100 KB', () => {
   /** The least processor time of a few tries, in milliseconds, whatever else the machine does. */
   async function cost(text: string): Promise<number> {
     const tries: number[] = []
-    for (let at = 0; at < 4; at++) {
+    for (let at = 0; at < 3; at++) {
       const started = process.cpuUsage()
       await reflex().doGenerate(ask(text, [LIST]))
       const { user, system } = process.cpuUsage(started)
@@ -153,14 +153,10 @@ describe('a text of 100 KB', () => {
     ['of ids', 'ab_12 '],
     ['of addresses', 'a@b.c '],
     ['of names of parameters', 'limit 5 '],
-  ])('%s is read in no time', async (_, piece) => {
-    expect(await cost(piece.repeat(100_000 / piece.length))).toBeLessThan(200)
-  })
-
-  it('takes about four times as long as a quarter of it', async () => {
-    const piece = 'list 5 boxes and "others" of a_12 '
-    const ratio = (await cost(piece.repeat(12_000))) / (await cost(piece.repeat(3000)))
-    expect(ratio).toBeLessThan(8)
+    ['of everything', 'list 5 boxes and "others" of a_12 '],
+  ])('%s takes about four times as long as a quarter of it', async (_, piece) => {
+    const timesOf = (length: number) => cost(piece.repeat(length / piece.length))
+    expect((await timesOf(100_000)) / Math.max(1, await timesOf(25_000))).toBeLessThan(10)
   })
 })
 
