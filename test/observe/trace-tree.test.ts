@@ -1,0 +1,101 @@
+/** The trace with what ran below: sub-agents of tools, agents and graphs of nodes. */
+import { expect, it } from 'vitest'
+import { Agent, agentNode, agentTool } from '../../src/agent/index.ts'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import { readTraceTree, type TraceTree } from '../../src/journal/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { asking, calls, probe } from '../turn/kit.ts'
+
+function outline({ trace, below }: TraceTree, depth = 0): string[] {
+  return trace.flatMap((entry) => {
+    const [name, key] =
+      entry.type === 'tool_execution'
+        ? [entry.tool_name, entry.call_id]
+        : 'task' in entry
+          ? [entry.name, entry.task]
+          : ['', '']
+    const inner = below.filter(({ of }) => key !== '' && of === key)
+    const line = `${'  '.repeat(depth)}${entry.type}${name === '' ? '' : ` ${name}`}`
+    return [line, ...inner.flatMap((child) => outline(child, depth + 1))]
+  })
+}
+
+it('nests a sub-agent in its call, and its own calls in it', async () => {
+  const store = memoryStore()
+  const dig = { model: new ScriptedModel([calls('read'), 'Found']), tools: [probe('read')] }
+  const research = agentTool({ name: 'research', description: 'digs', agent: dig })
+  const model = new ScriptedModel([{ calls: [{ tool: 'research', args: { message: 'dig' } }] }, 'Done'])
+  const agent = new Agent({ contextId: 'talk', store, model, tools: [research] })
+  await agent.input('Go')
+  expect(outline(await readTraceTree(store, { ...LOCAL_OWNER, contextId: 'talk' }, { turn: 1 }))).toEqual([
+    'user_input',
+    'llm_call',
+    'tool_execution research',
+    '  user_input',
+    '  llm_call',
+    '  tool_execution read',
+    '  llm_call',
+    '  turn_result',
+    'llm_call',
+    'turn_result',
+  ])
+})
+
+it('nests the agents and graphs of nodes in their nodes', async () => {
+  const store = memoryStore()
+  const state = { text: value<string>() }
+  const inner = graph({ name: 'inner', state })
+    .addNode('write', async (_, { step }) => ({ text: await step('save', () => 'saved') }))
+    .addEdge(START, 'write')
+    .addEdge('write', END)
+    .compile()
+  const flow = graph({ name: 'flow', state })
+    .addNode('ask', agentNode({ model: new ScriptedModel(['Hello']) }), {
+      input: () => 'Hi',
+      output: (text) => ({ text }),
+    })
+    .addNode('nested', inner)
+    .addEdge(START, 'ask')
+    .addEdge('ask', 'nested')
+    .addEdge('nested', END)
+    .compile({ store })
+  await flow.invoke({ text: '' }, { contextId: 'run' })
+  expect(outline(await readTraceTree(store, { ...LOCAL_OWNER, contextId: 'run' }))).toEqual([
+    'user_input',
+    'node_execution ask',
+    '  user_input',
+    '  llm_call',
+    '  turn_result',
+    'node_execution nested',
+    '  user_input',
+    '  effect_execution save',
+    '  node_execution write',
+    '  turn_result',
+    'turn_result',
+  ])
+})
+
+it('shows of a sub-agent that asked what happened in the turn', async () => {
+  const store = memoryStore()
+  const clerk = {
+    model: new ScriptedModel([calls('which'), 'That one']),
+    tools: [asking('which', { kind: 'text', prompt: 'Which?' })],
+  }
+  const helper = agentTool({ name: 'helper', description: 'helps', agent: clerk })
+  const model = new ScriptedModel([{ calls: [{ tool: 'helper', args: { message: 'help' } }] }, 'Done'])
+  const agent = new Agent({ contextId: 'talk', store, model, tools: [helper] })
+  const { requests } = await agent.executeTurn('Go').outcome
+  const key = { ...LOCAL_OWNER, contextId: 'talk' }
+  expect(outline(await readTraceTree(store, key, { turn: 1 }))).toContain('  tool_execution which')
+  await agent.answer({ [requests[0]?.requestId ?? '']: 'this' }).outcome
+  expect(outline(await readTraceTree(store, key, { turn: 2 }))).toEqual([
+    'tool_execution helper',
+    '  tool_execution which',
+    '  llm_call',
+    '  turn_result',
+    'llm_call',
+    'turn_result',
+  ])
+})
