@@ -101,6 +101,11 @@ async function main(given: readonly string[]): Promise<void> {
   const chosen = jobs.filter(
     ({ driver, name }) => driver !== other && words.every((word) => name.includes(word)),
   )
+  if (chosen.length === 0) {
+    console.error(`No scenario's name contains ${words.join(' and ')}. Run npm run explore -- --help.`)
+    process.exitCode = 2
+    return
+  }
   const results: Result[] = []
   let printed = 0
   let trouble = 0
