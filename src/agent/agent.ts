@@ -372,8 +372,8 @@ export class Agent<Output = unknown> {
   }
 
   /**
-   * What happened, from the journal: inputs, model calls, tools, changes of hooks, outcomes. Of one turn, at the cost of
-   * that turn; without one, of the whole conversation.
+   * The trace from the journal: inputs, model calls, tools, changes of hooks, outcomes. Of one turn, at the cost of that
+   * turn; without one, of the whole conversation.
    */
   async trace(options: TraceOptions = {}): Promise<readonly TraceEntry[]> {
     checkOptions(options, TRACE)

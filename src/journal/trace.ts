@@ -74,12 +74,12 @@ export class TraceReader {
     }
   }
 
-  /** What has ended since the last call of this method. */
+  /** The entries that have ended since the last call of this method. */
   drain(): readonly TraceEntry[] {
     return this.#trace.splice(0)
   }
 
-  /** What has ended, then what is open. */
+  /** The entries that have ended, then the open ones. */
   trace(): readonly TraceEntry[] {
     return [...this.#trace, ...this.#thinking(), ...this.#unsettled(), ...this.#running()]
   }

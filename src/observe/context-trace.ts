@@ -11,7 +11,7 @@ export class ContextTrace {
     this.#of = of
   }
 
-  /** What has ended with this entry. */
+  /** The trace entries that ended with this entry. */
   read(entry: Entry): readonly TraceEntry[] {
     if (!isKnown(entry)) return []
     if (entry.type === 'claim') this.#reader.resume(this.#of.session(), entry.seq)

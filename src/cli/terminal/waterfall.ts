@@ -40,7 +40,7 @@ export function waterfallLines(tree: TraceTree, { columns, now }: WaterfallOptio
   return rows.map((row) => rowLine(row, { span, label, bars, now }))
 }
 
-/** What ran below a call or node comes under it. */
+/** The rows of sub-agents and graphs come under their call or node. */
 function rowsOf({ trace, below }: TraceTree, depth: number): Row[] {
   return trace.toSorted(inOrder).flatMap((entry) => {
     const name =

@@ -4,7 +4,7 @@
  *
  * C1: cached rows are those of the file as of the last append. Any other write empties the cache: one of this process,
  * which counts its writes, one that was rolled back, or one of another process, which SQLite reports as `data_version`.
- * Nobody else writes during a transaction, so that is read once in each.
+ * A transaction excludes other writers, so that is read once in each.
  */
 import type { ContextKey } from '../../protocol/index.ts'
 import type { Cell, Database } from './database.ts'
