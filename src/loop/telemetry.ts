@@ -119,6 +119,7 @@ export function observe(
   const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
   if (all.length === 0) return undefined
   const steppers = all.filter((each) => each.step !== undefined)
+  const surrounding = all.filter((each) => each.within !== undefined)
   return {
     begin: (turn, key) => first(all, (each) => each.begin?.(turn, key)),
     resume: (turn, traceparent) => {
@@ -128,7 +129,7 @@ export function observe(
       for (const each of all) contained(() => each.entry?.(entry))
     },
     step: (step, work) => nested(steppers, work, (each, inner) => each.step?.(step, inner)),
-    within: (turn, work) => nested(all, work, (each, inner) => each.within?.(turn, inner)),
+    within: (turn, work) => nested(surrounding, work, (each, inner) => each.within?.(turn, inner)),
     delta: (event) => {
       for (const each of all) if (each.delta !== undefined) contained(() => each.delta?.(event))
     },

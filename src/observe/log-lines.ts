@@ -1,6 +1,13 @@
 /** One line of a log for each step of a turn, with its level and its fields. It must not know where lines go. */
 import type { ContextTelemetry, ObservedContext, Thrower } from '../loop/index.ts'
-import type { DeltaEvent, Entry, EntryData, TraceEntry, TraceStatus } from '../protocol/index.ts'
+import {
+  type DeltaEvent,
+  type Entry,
+  type EntryData,
+  replyText,
+  type TraceEntry,
+  type TraceStatus,
+} from '../protocol/index.ts'
 import { ContextTrace } from './context-trace.ts'
 import { answerText, cut, jsonText, quoted, spanText, usageText } from './describe.ts'
 
@@ -106,7 +113,7 @@ function modelLine(
 ): Part {
   const { content = [], error: failed } = data as Partial<EntryData['model.end']>
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [part.tool] : []))
-  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const text = replyText(content)
   const reply = calls.length > 0 ? `calls ${calls.join(', ')}` : quoted(text)
   const next = failed?.['next'] as string | undefined
   const after = next === undefined ? '' : `, next: ${next}`

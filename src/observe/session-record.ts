@@ -1,6 +1,6 @@
 /** One turn of a session file, computed from the turn's entries. */
 import { type Call, traceOf, transcript } from '../journal/index.ts'
-import type { Entry, EntryData, TraceEntry, Usage } from '../protocol/index.ts'
+import { type Entry, type EntryData, replyText, type TraceEntry, type Usage } from '../protocol/index.ts'
 import { yamlJson, yamlList, yamlNumber, yamlText } from './yaml.ts'
 
 /** `usage`: what the turn has used, if its end is not among the entries. */
@@ -72,7 +72,7 @@ function spanOf(entries: readonly Entry[], turn: number): number {
 function resultOf(entries: readonly Entry[], trace: readonly TraceEntry[]): string {
   const last = entries.findLast(({ type }) => type === 'model.end')
   const { content = [] } = (last?.data ?? {}) as Partial<EntryData['model.end']>
-  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const text = replyText(content)
   const end = trace.findLast((one) => one.type === 'turn_result')
   if (end?.error !== undefined) return `${end.reason}: ${end.error}`
   if (text !== '' || end?.reason === 'stop') return text

@@ -78,6 +78,7 @@ export type {
   UserContent,
   UserMessage,
 } from './message.ts'
+export { replyText } from './message.ts'
 export { nearestName } from './nearest-name.ts'
 export { type NewEntry, type NewInboxEntry, stampEntry } from './new-entry.ts'
 export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options.ts'

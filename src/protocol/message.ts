@@ -81,3 +81,8 @@ export type ToolResultPart = {
  * started, and its outcome is not known; `not-run`: never started and never will be.
  */
 export type SettledStatus = 'ok' | 'error' | 'rejected' | 'unknown' | 'not-run'
+
+/** The texts of a reply, joined. */
+export function replyText(content: readonly AssistantPart[]): string {
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+}

@@ -1,7 +1,7 @@
 /** Reads the replies, calls and results for hooks from the window. */
 import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { AssistantPart, Entry, Json, ToolCallPart } from '../protocol/index.ts'
+import { type Entry, type Json, replyText, type ToolCallPart } from '../protocol/index.ts'
 import { lastOf } from './last-of.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -74,9 +74,4 @@ function editedResult(entries: readonly Entry[], end: number, callId: string): J
   const since = entries.slice(entries.findLastIndex(({ seq }) => seq <= end))
   return lastOf(since, 'phase', ({ data }) => data.changes?.results?.[callId] !== undefined)?.data.changes
     ?.results?.[callId]
-}
-
-/** The texts of a reply, joined. */
-export function replyText(content: readonly AssistantPart[]): string {
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 }

@@ -9,12 +9,12 @@ import {
   type Message,
   NO_USAGE,
   type OptionSet,
+  replyText,
   type Usage,
 } from '../protocol/index.ts'
 import type { StandardSchema } from '../tool/index.ts'
 import { checkModels, checkSettings, modelSources } from './define-turn.ts'
 import type { ModelSource } from './definition.ts'
-import { replyText } from './hook-input.ts'
 import { checkWriter, NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 import { modelSecrets } from './model-secrets.ts'
 import {

@@ -4,10 +4,9 @@
  */
 import { OUTPUT_NOTE } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import type { EntryData } from '../protocol/index.ts'
+import { type EntryData, replyText } from '../protocol/index.ts'
 import { entriesSoFar } from './context.ts'
 import { endTurn } from './ending.ts'
-import { replyText } from './hook-input.ts'
 import { lastOf } from './last-of.ts'
 import { correction, invalidOutput, judgeReply, type Verdict } from './output-schema.ts'
 import { finish } from './phases.ts'

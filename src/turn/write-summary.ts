@@ -10,10 +10,9 @@ import {
   type TokenCounter,
   tokenCounter,
 } from '../model/index.ts'
-import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.ts'
+import { addUsage, type Message, NO_USAGE, replyText, type Usage } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
-import { replyText } from './hook-input.ts'
 import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 
 export interface SummaryRequest {

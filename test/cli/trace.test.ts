@@ -1,11 +1,14 @@
 /** `holdfast trace`, and breakpoints in the chat. The guide shows what these tests capture. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TraceEntry, TraceTree } from 'holdfast/observe'
 import { afterAll, describe, expect, it } from 'vitest'
 import { waterfallLines } from '../../src/cli/terminal/waterfall.ts'
+import { readTrace } from '../../src/journal/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { joinLines } from '../../src/terminal/index.ts'
-import { Folders, holdfast } from './kit.ts'
+import { openSqlite, until } from '../turn/kit.ts'
+import { FIXTURE, Folders, holdfast } from './kit.ts'
 import { noTmux, TestTerminal } from './tmux.ts'
 
 const CONFIG = resolve('test/cli/fixture/payments.config.ts')
@@ -137,6 +140,37 @@ describe.concurrent('holdfast trace', () => {
     const followed = (await run(cwd, 'trace', 'main', '--turn', '2', '--follow', '--json')).stdout
     const lines = followed.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(trace)
+  })
+
+  it('follows a turn that another process runs', async () => {
+    const cwd = folders.make()
+    const env = { HOLDFAST_HOME: join(cwd, 'data') }
+    const running = holdfast(['run', '--config', FIXTURE, '--context', 'live', 'gate'], { cwd, env })
+    const path = join(cwd, 'data', 'holdfast.db')
+    const key = { ...LOCAL_OWNER, contextId: 'site:live' }
+    await until('the file is there', () => existsSync(path))
+    const store = openSqlite(path)
+    await until('the tool runs', async () =>
+      (await readTrace(store, key)).some(({ type }) => type === 'tool_execution'),
+    )
+    const seen: string[] = []
+    const { stdout, code } = await holdfast(['trace', '--config', FIXTURE, 'live', '--follow', '--json'], {
+      cwd,
+      env,
+      meanwhile: (child) =>
+        child.stdout?.on('data', (text: string) => {
+          seen.push(text)
+          writeFileSync(join(cwd, 'data', 'open'), '')
+        }),
+    })
+    await running
+    expect(code).toBe(0)
+    expect(seen[0]).not.toContain('turn_result')
+    const types = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as TraceEntry).type)
+    expect(types).toEqual(['user_input', 'llm_call', 'tool_execution', 'llm_call', 'turn_result'])
   })
 
   it('says what is wrong', async () => {

@@ -42,13 +42,12 @@ it('a process that is killed leaves whole lines and a whole file, and the next o
   const home = newFolder()
   const killed = start(home, 'wait', '3')
   await killed.hear()
-  await expect.poll(() => filesIn(join(home, 'sessions'))).toHaveLength(1)
+  const written = (at: number) => readYaml(join(home, 'sessions'), at).turns?.length
+  await expect.poll(() => filesIn(join(home, 'sessions')).map((_, at) => written(at))).toEqual([3])
   await killed.kill()
   const { code, stderr } = await run(home, 'print')
   expect(code).toBe(0)
-  const turns = filesIn(join(home, 'sessions')).map(
-    (_, at) => readYaml(join(home, 'sessions'), at).turns?.length,
-  )
+  const turns = filesIn(join(home, 'sessions')).map((_, at) => written(at))
   expect(new Set(turns)).toEqual(new Set([1, 3]))
   for (const line of logOf(home)) expect(line).toMatch(LINE)
   expect(stderr.replaceAll(/\d+/g, 'N')).toBe(
