@@ -1,7 +1,9 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
+
 import { agentTool } from '../../src/agent/index.ts'
 import { entity, grounded } from '../../src/grounding/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
+import { breakpoint } from '../../src/plugin/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
@@ -181,6 +183,21 @@ export const PLAYS: readonly Script[] = [
       'Still Monday.': ['Welcome.'],
     },
     config: (process) => ({ tools: [pay(process), look(process)], plugins: [{ name: 'busy', on: BUSY }] }),
+  },
+  {
+    name: 'a breakpoint that edits arguments and a result',
+    steps: [{ say: 'work' }, { say: 'thanks' }],
+    replies: { work: [calls('pay', ['look', 1]), 'Done.'], thanks: ['Welcome.'] },
+    config: (process) => ({
+      tools: [pay(process), look(process)],
+      plugins: [
+        breakpoint({
+          before: ['look'],
+          after: ['pay'],
+          on: ({ when, edit }) => edit(when === 'before' ? { n: 2 } : 'edited'),
+        }),
+      ],
+    }),
   },
   {
     name: 'a hook that wants to stop after the first round',
