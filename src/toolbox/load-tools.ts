@@ -2,6 +2,8 @@
 import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
+import { searchFiles } from './search-files.ts'
+import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 export interface LoadToolsOptions {
@@ -11,18 +13,10 @@ export interface LoadToolsOptions {
   readonly toolIds?: readonly string[]
 }
 
-/** Everything that the tools of one working folder share. */
-export interface ToolboxContext {
-  /** The real path of the working folder. */
-  readonly root: string
-  /** The working folder, for every path that a model gives. */
-  readonly workspace: Workspace
-}
-
-export type ToolFactory = (context: ToolboxContext) => Tool
-
 /** Every tool, by its id, which is its name. */
-const FACTORIES: Readonly<Record<string, ToolFactory>> = {}
+const FACTORIES: Readonly<Record<string, ToolFactory>> = {
+  search_files: searchFiles,
+}
 
 export const TOOL_IDS: readonly string[] = Object.keys(FACTORIES)
 

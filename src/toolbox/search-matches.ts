@@ -1,0 +1,217 @@
+/** The matches of a search, collected from the records of `rg --json` in bounded memory. Reads no files. */
+import { isUtf8 } from 'node:buffer'
+import type { OutputRecord } from './ripgrep.ts'
+
+export interface SearchLimits {
+  /** Matching lines that are kept. */
+  readonly matches: number
+  /** Matching lines that are kept of one file. */
+  readonly perFile: number
+  /** Bytes of lines that are kept. */
+  readonly bytes: number
+  /** Bytes of one line. A longer one is cut around its first match. */
+  readonly lineBytes: number
+}
+
+export const SEARCH_LIMITS: SearchLimits = { matches: 200, perFile: 20, bytes: 40_000, lineBytes: 400 }
+
+/** The part of a line that is shown. */
+export interface FoundLine {
+  readonly number: number
+  readonly isMatch: boolean
+  readonly bytes: Buffer
+  /** Where `bytes` begins in the file, after a byte order mark, as UTF-8. */
+  readonly offset: number
+  readonly cutBefore: boolean
+  readonly cutAfter: boolean
+}
+
+export interface FileMatches {
+  /** From the folder that was searched. */
+  readonly path: string
+  /** False: `path` has replacement characters and leads nowhere. */
+  readonly isUtf8: boolean
+  /** All matching lines, also those that are not in `lines`. */
+  matches: number
+  readonly lines: FoundLine[]
+}
+
+/** Lines of context before and after each match. */
+export const CONTEXT_LINES = 1
+
+export class SearchMatches {
+  readonly #limits: SearchLimits
+  readonly #found: FileMatches[] = []
+  #matches = 0
+  #files = 0
+  #tooLong = 0
+  #isComplete = false
+  #kept = 0
+  #keptBytes = 0
+  #keptOfFile = 0
+  /** The file of the last record; undefined once nothing more is kept. */
+  #file: FileMatches | undefined
+  /** The context before the next match. */
+  #before: FoundLine | undefined
+
+  constructor(limits: SearchLimits = SEARCH_LIMITS) {
+    this.#limits = limits
+  }
+
+  get found(): readonly FileMatches[] {
+    return this.#found
+  }
+
+  /** All matching lines. */
+  get matches(): number {
+    return this.#matches
+  }
+
+  /** All files with matches. */
+  get files(): number {
+    return this.#files
+  }
+
+  /** Matching lines that are not kept because of their length. */
+  get tooLong(): number {
+    return this.#tooLong
+  }
+
+  /** Ripgrep has reached its end. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  add({ bytes, cut }: OutputRecord): void {
+    const type = TYPES.get(bytes.subarray(0, TYPE_LENGTH).toString('latin1'))
+    if (type === undefined) this.#isComplete ||= isSummary(bytes)
+    else if (type === 'begin') this.#begin(bytes)
+    else if (type === 'match') this.#addMatch(bytes, cut)
+    else if (type === 'context' && this.#file !== undefined && !cut) this.#addContext(this.#file, bytes)
+  }
+
+  #begin(bytes: Buffer): void {
+    this.#files += 1
+    this.#before = undefined
+    this.#keptOfFile = 0
+    this.#file = this.#isFull() ? undefined : fileOf(dataOf(bytes))
+    if (this.#file !== undefined) this.#found.push(this.#file)
+  }
+
+  #addMatch(bytes: Buffer, cut: boolean): void {
+    const before = this.#before
+    this.#before = undefined
+    this.#matches += 1
+    const file = this.#file
+    if (file === undefined) return
+    file.matches += 1
+    if (cut) this.#tooLong += 1
+    if (cut || this.#isFull() || this.#keptOfFile >= this.#limits.perFile) return
+    if (before !== undefined) this.#keep(file, before)
+    this.#kept += 1
+    this.#keptOfFile += 1
+    this.#keep(file, lineOf(dataOf(bytes), { isMatch: true, most: this.#limits.lineBytes }))
+  }
+
+  /** Context is kept if the match before it is, or the one after it. */
+  #addContext(file: FileMatches, bytes: Buffer): void {
+    const line = lineOf(dataOf(bytes), { isMatch: false, most: this.#limits.lineBytes })
+    const last = file.lines.at(-1)
+    if (last?.isMatch && line.number <= last.number + CONTEXT_LINES) this.#keep(file, line)
+    else this.#before = line
+  }
+
+  #keep(file: FileMatches, line: FoundLine): void {
+    file.lines.push(line)
+    this.#keptBytes += line.bytes.length
+  }
+
+  #isFull(): boolean {
+    return this.#kept >= this.#limits.matches || this.#keptBytes >= this.#limits.bytes
+  }
+}
+
+/** The beginnings of records: the type is their first field. */
+const TYPES: ReadonlyMap<string, string> = new Map(
+  ['begin', 'match', 'context', 'end'].map((type) => [`{"type":"${type}"`.slice(0, 13), type]),
+)
+const TYPE_LENGTH = 13
+
+/** A text, or base64 where it is not valid UTF-8. */
+type RgText = { readonly text: string } | { readonly bytes: string }
+
+interface RgData {
+  readonly path: RgText
+  readonly lines: RgText
+  readonly line_number: number
+  readonly absolute_offset: number
+  readonly submatches: readonly { readonly start: number }[]
+}
+
+/** The last record. Its fields come in another order. */
+function isSummary(bytes: Buffer): boolean {
+  try {
+    return (JSON.parse(bytes.toString('utf8')) as { readonly type?: unknown }).type === 'summary'
+  } catch {
+    return false
+  }
+}
+
+function dataOf(bytes: Buffer): RgData {
+  return (JSON.parse(bytes.toString('utf8')) as { readonly data: RgData }).data
+}
+
+function bytesOf(text: RgText): Buffer {
+  return 'text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64')
+}
+
+function fileOf({ path }: RgData): FileMatches {
+  const bytes = bytesOf(path)
+  return {
+    path: bytes.toString('utf8').replace(/^\.\//, ''),
+    isUtf8: isUtf8(bytes),
+    matches: 0,
+    lines: [],
+  }
+}
+
+interface LineOptions {
+  readonly isMatch: boolean
+  readonly most: number
+}
+
+function lineOf(data: RgData, { isMatch, most }: LineOptions): FoundLine {
+  const whole = withoutEnd(bytesOf(data.lines))
+  const [from, to] = windowOf(whole, { at: data.submatches[0]?.start ?? 0, most })
+  return {
+    number: data.line_number,
+    isMatch,
+    // A copy: a part of the record would keep the whole record in memory.
+    bytes: Buffer.from(whole.subarray(from, to)),
+    offset: data.absolute_offset + from,
+    cutBefore: from > 0,
+    cutAfter: to < whole.length,
+  }
+}
+
+function withoutEnd(line: Buffer): Buffer {
+  const end = line.at(-1) === 0x0a ? line.length - 1 : line.length
+  return line.subarray(0, line[end - 1] === 0x0d ? end - 1 : end)
+}
+
+/** The part of a line around a match, from one character's beginning to another's. */
+function windowOf(
+  line: Buffer,
+  { at, most }: { readonly at: number; readonly most: number },
+): [number, number] {
+  if (line.length <= most) return [0, line.length]
+  const from = Math.max(0, Math.min(at - Math.floor(most / 4), line.length - most))
+  return [characterAt(line, from), characterAt(line, from + most)]
+}
+
+/** The beginning of the character that the byte at `index` belongs to. */
+function characterAt(bytes: Buffer, index: number): number {
+  let start = index
+  while (start > 0 && start > index - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
+  return start
+}
