@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
+import { listCodeDefinitionNames } from './list-code-definition-names.ts'
 import { searchFiles } from './search-files.ts'
 import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
@@ -16,6 +17,7 @@ export interface LoadToolsOptions {
 /** Every tool, by its id, which is its name. */
 const FACTORIES: Readonly<Record<string, ToolFactory>> = {
   search_files: searchFiles,
+  list_code_definition_names: listCodeDefinitionNames,
 }
 
 export const TOOL_IDS: readonly string[] = Object.keys(FACTORIES)

@@ -1,8 +1,8 @@
 /** The tool `search_files`: lines that match a regex, by ripgrep. Has no regexes or globs of its own. */
 import { defineTool, jsonSchema, type Tool } from '../tool/index.ts'
-import { PathError } from './path-error.ts'
 import { EXCLUDED, findRipgrep, RIPGREP_COMMAND, runRipgrep } from './ripgrep.ts'
 import { CONTEXT_LINES, SearchMatches } from './search-matches.ts'
+import { pathArgument, searchPath } from './search-path.ts'
 import { countText, type SearchResult, searchResult } from './search-result.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import type { Workspace } from './workspace.ts'
@@ -74,16 +74,12 @@ export async function searchWorkspace(
     throw new Error(`search_files needs ripgrep, which is not installed: ${RIPGREP_COMMAND}`)
   checkText('regex', input.regex)
   checkText('file_pattern', input.file_pattern ?? '')
-  const { path, kind } = await workspace.locate(input.path)
-  if (kind !== 'file' && kind !== 'folder') {
-    const problem = kind === 'missing' ? 'does not exist' : 'is a device, a pipe or a socket'
-    throw new PathError('wrong-kind', input.path, `${problem}. Give the path of a folder or of a file.`)
-  }
+  const { path } = await searchPath(workspace, input.path)
   const matches = new SearchMatches()
   const { code, errors } = await workspace.withFolder('.', ({ cwd }) =>
     runRipgrep({
       program,
-      args: [...argsOf(input), '--', path === '.' ? './' : `./${path}`],
+      args: [...argsOf(input), '--', pathArgument(path)],
       cwd,
       signal,
       separator: NEWLINE,

@@ -2,18 +2,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { OutputRecord } from './ripgrep.ts'
 
-export interface SearchLimits {
-  /** Matching lines that are kept. */
-  readonly matches: number
-  /** Matching lines that are kept of one file. */
-  readonly perFile: number
-  /** Bytes of lines that are kept. */
-  readonly bytes: number
-  /** Bytes of one line. A longer one is cut around its first match. */
-  readonly lineBytes: number
-}
-
-export const SEARCH_LIMITS: SearchLimits = { matches: 200, perFile: 20, bytes: 40_000, lineBytes: 400 }
+/** Matching lines that are kept: of all files, and of one. */
+const MOST_MATCHES = 200
+const MOST_OF_FILE = 20
+/** Bytes of lines that are kept. */
+const MOST_BYTES = 40_000
+/** Bytes of one line. A longer one is cut around its first match. */
+const MOST_LINE_BYTES = 400
 
 /** The part of a line that is shown. */
 export interface FoundLine {
@@ -40,7 +35,6 @@ export interface FileMatches {
 export const CONTEXT_LINES = 1
 
 export class SearchMatches {
-  readonly #limits: SearchLimits
   readonly #found: FileMatches[] = []
   #matches = 0
   #files = 0
@@ -53,10 +47,6 @@ export class SearchMatches {
   #file: FileMatches | undefined
   /** The context before the next match. */
   #before: FoundLine | undefined
-
-  constructor(limits: SearchLimits = SEARCH_LIMITS) {
-    this.#limits = limits
-  }
 
   get found(): readonly FileMatches[] {
     return this.#found
@@ -106,16 +96,16 @@ export class SearchMatches {
     if (file === undefined) return
     file.matches += 1
     if (cut) this.#tooLong += 1
-    if (cut || this.#isFull() || this.#keptOfFile >= this.#limits.perFile) return
+    if (cut || this.#isFull() || this.#keptOfFile >= MOST_OF_FILE) return
     if (before !== undefined) this.#keep(file, before)
     this.#kept += 1
     this.#keptOfFile += 1
-    this.#keep(file, lineOf(dataOf(bytes), { isMatch: true, most: this.#limits.lineBytes }))
+    this.#keep(file, lineOf(dataOf(bytes), true))
   }
 
   /** Context is kept if the match before it is, or the one after it. */
   #addContext(file: FileMatches, bytes: Buffer): void {
-    const line = lineOf(dataOf(bytes), { isMatch: false, most: this.#limits.lineBytes })
+    const line = lineOf(dataOf(bytes), false)
     const last = file.lines.at(-1)
     if (last?.isMatch && line.number <= last.number + CONTEXT_LINES) this.#keep(file, line)
     else this.#before = line
@@ -127,7 +117,7 @@ export class SearchMatches {
   }
 
   #isFull(): boolean {
-    return this.#kept >= this.#limits.matches || this.#keptBytes >= this.#limits.bytes
+    return this.#kept >= MOST_MATCHES || this.#keptBytes >= MOST_BYTES
   }
 }
 
@@ -175,14 +165,9 @@ function fileOf({ path }: RgData): FileMatches {
   }
 }
 
-interface LineOptions {
-  readonly isMatch: boolean
-  readonly most: number
-}
-
-function lineOf(data: RgData, { isMatch, most }: LineOptions): FoundLine {
+function lineOf(data: RgData, isMatch: boolean): FoundLine {
   const whole = withoutEnd(bytesOf(data.lines))
-  const [from, to] = windowOf(whole, { at: data.submatches[0]?.start ?? 0, most })
+  const [from, to] = windowOf(whole, data.submatches[0]?.start ?? 0)
   return {
     number: data.line_number,
     isMatch,
@@ -200,13 +185,10 @@ function withoutEnd(line: Buffer): Buffer {
 }
 
 /** The part of a line around a match, from one character's beginning to another's. */
-function windowOf(
-  line: Buffer,
-  { at, most }: { readonly at: number; readonly most: number },
-): [number, number] {
-  if (line.length <= most) return [0, line.length]
-  const from = Math.max(0, Math.min(at - Math.floor(most / 4), line.length - most))
-  return [characterAt(line, from), characterAt(line, from + most)]
+function windowOf(line: Buffer, at: number): [number, number] {
+  if (line.length <= MOST_LINE_BYTES) return [0, line.length]
+  const from = Math.max(0, Math.min(at - MOST_LINE_BYTES / 4, line.length - MOST_LINE_BYTES))
+  return [characterAt(line, from), characterAt(line, from + MOST_LINE_BYTES)]
 }
 
 /** The beginning of the character that the byte at `index` belongs to. */

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { quote } from '../protocol/index.ts'
 import { PathError } from './path-error.ts'
 import type { FileMatches, FoundLine, SearchMatches } from './search-matches.ts'
+import { pathArgument } from './search-path.ts'
 import { linesInFile } from './search-text.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -76,7 +77,7 @@ async function confirmedLines(
   { path, lines }: FileMatches,
 ): Promise<readonly FoundLine[]> {
   try {
-    return await workspace.withFile(`./${path}`, ({ handle }) => linesInFile(handle, lines))
+    return await workspace.withFile(pathArgument(path), ({ handle }) => linesInFile(handle, lines))
   } catch (error) {
     if (error instanceof PathError) return []
     throw error

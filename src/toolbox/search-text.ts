@@ -4,6 +4,7 @@
  * and left out if it is not there.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { readBytes } from './read-bytes.ts'
 import type { FoundLine } from './search-matches.ts'
 
 /** A file in UTF-16 is decoded as a whole to find a line in it. */
@@ -38,16 +39,4 @@ async function readerOf(handle: FileHandle): Promise<ReadAt> {
   }
   const start = mark[0] === 0xef && mark[1] === 0xbb && mark[2] === 0xbf ? 3 : 0
   return (offset, length) => readBytes(handle, start + offset, length)
-}
-
-async function readBytes(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { size } = await handle.stat()
-  const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - position)))
-  let filled = 0
-  while (filled < buffer.length) {
-    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled)
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return buffer.subarray(0, filled)
 }
