@@ -3,9 +3,13 @@ import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { listCodeDefinitionNames } from './list-code-definition-names.ts'
+import { listFiles } from './list-files.ts'
+import { readFile } from './read-file.ts'
+import { replaceInFile } from './replace-in-file.ts'
 import { searchFiles } from './search-files.ts'
 import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
+import { writeToFile } from './write-to-file.ts'
 
 export interface LoadToolsOptions {
   /** The working folder. File tools and commands are confined to it. */
@@ -16,6 +20,10 @@ export interface LoadToolsOptions {
 
 /** Every tool, by its id, which is its name. */
 const FACTORIES: Readonly<Record<string, ToolFactory>> = {
+  read_file: readFile,
+  write_to_file: writeToFile,
+  replace_in_file: replaceInFile,
+  list_files: listFiles,
   search_files: searchFiles,
   list_code_definition_names: listCodeDefinitionNames,
 }

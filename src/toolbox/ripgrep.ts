@@ -84,8 +84,10 @@ const FIXED_ARGS: readonly string[] = [
   '--sort=path',
 ]
 
-/** The folders that are not entered, unless they are named. Given last, because the last glob that matches decides. */
-export const EXCLUDED: readonly string[] = ['--glob=!.git', '--glob=!.holdfast', '--glob=!node_modules']
+/** The folders and temporary files that are left out, unless they are named. Given last, because the last glob that matches decides. */
+export const EXCLUDED: readonly string[] = ['.git', 'node_modules', '.holdfast', '.holdfast-*.tmp'].map(
+  (name) => `--glob=!${name}`,
+)
 
 const MOST_ERROR_BYTES = 4096
 const MOST_RECORD_BYTES = 64 * 1024
