@@ -60,3 +60,15 @@ export const IMPORT: Readonly<Record<'added' | 'starts' | 'peer', Budget>> = {
   starts: { atMost: 2.5 },
   peer: { atMost: 1 },
 }
+
+/**
+ * The tools on a repository of 10,000 files: each against the program that people use for it, and the peak memory of a
+ * process that calls all of them, against one that only loads them.
+ */
+export const TOOLBOX: Readonly<Record<'list' | 'few' | 'many' | 'definitions' | 'memory', Budget>> = {
+  list: { atMost: 30 },
+  few: { atMost: 2.5 },
+  many: { atMost: 6 },
+  definitions: { atMost: 3 },
+  memory: { atMost: 2.5 },
+}

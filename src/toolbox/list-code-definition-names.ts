@@ -7,8 +7,8 @@ import { type Grammar, type Grammars, installedGrammars, MissingPackage, type Pa
 import { PathError } from './path-error.ts'
 import { readBytes } from './read-bytes.ts'
 import { pathArgument, searchPath } from './search-path.ts'
-import { countText } from './search-result.ts'
 import { type SourceFiles, sourceFilesIn } from './source-files.ts'
+import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -68,7 +68,7 @@ export function listCodeDefinitionNames({ workspace }: ToolboxContext): Tool {
     approve: 'never',
     run: (input, { signal }) => listDefinitions(workspace, input, { signal }),
     display: ({ definitions, results }) =>
-      `${countText(definitions, 'definition')} in ${countText(results.length, 'file')}`,
+      `${counted(definitions, 'definition')} in ${counted(results.length, 'file')}`,
   })
 }
 
@@ -148,7 +148,7 @@ class Listing {
       if (grammar !== undefined) await this.#addReadable(path, grammar)
     }
     const rest = count - looked
-    const leftOut = `${countText(rest, 'more source file')} not listed. Give the path of a folder below to see them.`
+    const leftOut = `${counted(rest, 'more source file')} not listed. Give the path of a folder below to see them.`
     return this.#result(this.#notes(others, otherExtensions), rest > 0 ? leftOut : undefined)
   }
 
@@ -209,14 +209,14 @@ class Listing {
 
   #notes(others: number, extensions: readonly string[]): readonly string[] {
     const missing = [...this.#missing].map(
-      ([name, count]) => `${countText(count, 'file')} left out: npm install ${name} to list them.`,
+      ([name, count]) => `${counted(count, 'file')} left out: npm install ${name} to list them.`,
     )
     return [
       ...missing,
-      ...(others > 0 ? [`${countText(others, 'file')} in other languages (${extensions.join(', ')}).`] : []),
-      ...(this.#tooLarge > 0 ? [`${countText(this.#tooLarge, 'file')} of more than 512 KB left out.`] : []),
-      ...(this.#tooSlow > 0 ? [`${countText(this.#tooSlow, 'file')} left out: parsing takes too long.`] : []),
-      ...(this.#unreadable > 0 ? [`${countText(this.#unreadable, 'file')} could not be read.`] : []),
+      ...(others > 0 ? [`${counted(others, 'file')} in other languages (${extensions.join(', ')}).`] : []),
+      ...(this.#tooLarge > 0 ? [`${counted(this.#tooLarge, 'file')} of more than 512 KB left out.`] : []),
+      ...(this.#tooSlow > 0 ? [`${counted(this.#tooSlow, 'file')} left out: parsing takes too long.`] : []),
+      ...(this.#unreadable > 0 ? [`${counted(this.#unreadable, 'file')} could not be read.`] : []),
     ]
   }
 

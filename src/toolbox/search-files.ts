@@ -3,7 +3,8 @@ import { defineTool, jsonSchema, type Tool } from '../tool/index.ts'
 import { EXCLUDED, findRipgrep, RIPGREP_COMMAND, runRipgrep } from './ripgrep.ts'
 import { CONTEXT_LINES, SearchMatches } from './search-matches.ts'
 import { pathArgument, searchPath } from './search-path.ts'
-import { countText, type SearchResult, searchResult } from './search-result.ts'
+import { type SearchResult, searchResult } from './search-result.ts'
+import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -53,8 +54,7 @@ export function searchFiles({ workspace }: ToolboxContext): Tool {
     timeoutMs: TIMEOUT_MS,
     approve: 'never',
     run: (input, { signal }) => searchWorkspace(workspace, input, { signal }),
-    display: (result) =>
-      `${countText(result.matches, 'matching line')} in ${countText(result.files, 'file')}`,
+    display: (result) => `${counted(result.matches, 'matching line')} in ${counted(result.files, 'file')}`,
   })
 }
 

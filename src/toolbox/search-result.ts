@@ -5,6 +5,7 @@ import { PathError } from './path-error.ts'
 import type { FileMatches, FoundLine, SearchMatches } from './search-matches.ts'
 import { pathArgument } from './search-path.ts'
 import { linesInFile } from './search-text.ts'
+import { counted } from './text-range.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface SearchResult {
@@ -45,16 +46,11 @@ export async function searchResult(
     results: there.map(fileResult),
     ...(matches > shown
       ? {
-          leftOut: `Shown are ${shown} of ${countText(matches, 'matching line')}. Narrow the regex, the path or the file_pattern to see the others.`,
+          leftOut: `Shown are ${shown} of ${counted(matches, 'matching line')}. Narrow the regex, the path or the file_pattern to see the others.`,
         }
       : {}),
     ...(notes.length > 0 ? { notes } : {}),
   }
-}
-
-/** `1 file`, `2 files`. */
-export function countText(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 interface ConfirmedFile {
@@ -96,14 +92,14 @@ function notesOf({ files, changed, tooLong, errors }: NoteFacts): readonly strin
   const invalid = files.some(({ lines }) => lines.some(({ bytes }) => !isUtf8(bytes)))
   const unread = errors.split('\n').find((line) => line.startsWith('rg: '))
   return [
-    ...(tooLong > 0 ? [`${countText(tooLong, 'matching line')} of more than 64 KB not shown.`] : []),
+    ...(tooLong > 0 ? [`${counted(tooLong, 'matching line')} of more than 64 KB not shown.`] : []),
     ...(invalid ? ['Bytes that are not valid UTF-8 are shown as \uFFFD.'] : []),
     ...(unnamed > 0
       ? [
-          `${countText(unnamed, 'file name')} not valid UTF-8: invalid bytes are shown as \uFFFD, and the lines are not shown.`,
+          `${counted(unnamed, 'file name')} not valid UTF-8: invalid bytes are shown as \uFFFD, and the lines are not shown.`,
         ]
       : []),
-    ...(changed > 0 ? [`${countText(changed, 'matching line')} left out, changed during the search.`] : []),
+    ...(changed > 0 ? [`${counted(changed, 'matching line')} left out, changed during the search.`] : []),
     ...(unread === undefined ? [] : [`Some files could not be read: ${quote(unread.slice(4), 200)}`]),
   ]
 }
