@@ -56,13 +56,8 @@ export interface RipgrepRun {
   readonly signal: AbortSignal
   /** The byte that ends a record. */
   readonly separator: number
-  readonly onRecord: (record: OutputRecord) => void
-}
-
-/** One record of the output. One that is longer than the limit has only its beginning, and `cut`. */
-export interface OutputRecord {
-  readonly bytes: Buffer
-  readonly cut: boolean
+  /** Gets one record of the output, or the first 64 KB of a longer one. */
+  readonly onRecord: (record: Buffer) => void
 }
 
 export interface RipgrepEnd {
@@ -116,8 +111,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   try {
     const records = new RecordSplitter(separator)
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-      signal.throwIfAborted()
-      for (const record of records.push(chunk)) onRecord(record)
+      if (!signal.aborted) for (const record of records.push(chunk)) onRecord(record)
     }
     const code = await closed
     signal.throwIfAborted()
@@ -139,7 +133,7 @@ class RecordSplitter {
     this.#separator = separator
   }
 
-  *push(chunk: Buffer): Generator<OutputRecord, void, undefined> {
+  *push(chunk: Buffer): Generator<Buffer, void, undefined> {
     let start = 0
     for (;;) {
       const end = chunk.indexOf(this.#separator, start)
@@ -156,12 +150,11 @@ class RecordSplitter {
     this.#length += part.length
   }
 
-  #take(): OutputRecord {
+  #take(): Buffer {
     const [first = Buffer.alloc(0)] = this.#parts
     const bytes = this.#parts.length > 1 ? Buffer.concat(this.#parts) : first
-    const cut = this.#length > MOST_RECORD_BYTES
     this.#parts = []
     this.#length = 0
-    return { bytes, cut }
+    return bytes
   }
 }

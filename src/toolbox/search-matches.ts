@@ -1,6 +1,5 @@
 /** The matches of a search, collected from the records of `rg --json` in bounded memory. Reads no files. */
 import { isUtf8 } from 'node:buffer'
-import type { OutputRecord } from './ripgrep.ts'
 
 /** Matching lines that are kept: of all files, and of one. */
 const MOST_MATCHES = 200
@@ -72,40 +71,46 @@ export class SearchMatches {
     return this.#isComplete
   }
 
-  add({ bytes, cut }: OutputRecord): void {
+  /** Adds a record of `rg --json`, or the beginning of one. */
+  add(bytes: Buffer): void {
     const type = TYPES.get(bytes.subarray(0, TYPE_LENGTH).toString('latin1'))
     if (type === undefined) this.#isComplete ||= isSummary(bytes)
     else if (type === 'begin') this.#begin(bytes)
-    else if (type === 'match') this.#addMatch(bytes, cut)
-    else if (type === 'context' && this.#file !== undefined && !cut) this.#addContext(this.#file, bytes)
+    else if (type === 'match') this.#addMatch(bytes)
+    else if (type === 'context' && this.#file !== undefined) this.#addContext(this.#file, bytes)
   }
 
   #begin(bytes: Buffer): void {
     this.#files += 1
     this.#before = undefined
     this.#keptOfFile = 0
-    this.#file = this.#isFull() ? undefined : fileOf(dataOf(bytes))
+    this.#file = this.#isFull() ? undefined : fileOf(bytes)
     if (this.#file !== undefined) this.#found.push(this.#file)
   }
 
-  #addMatch(bytes: Buffer, cut: boolean): void {
+  #addMatch(bytes: Buffer): void {
     const before = this.#before
     this.#before = undefined
     this.#matches += 1
     const file = this.#file
     if (file === undefined) return
     file.matches += 1
-    if (cut) this.#tooLong += 1
-    if (cut || this.#isFull() || this.#keptOfFile >= MOST_OF_FILE) return
+    if (this.#isFull() || this.#keptOfFile >= MOST_OF_FILE) return
+    const line = lineOf(bytes, true)
+    if (line === undefined) {
+      this.#tooLong += 1
+      return
+    }
     if (before !== undefined) this.#keep(file, before)
     this.#kept += 1
     this.#keptOfFile += 1
-    this.#keep(file, lineOf(dataOf(bytes), true))
+    this.#keep(file, line)
   }
 
   /** Context is kept if the match before it is, or the one after it. */
   #addContext(file: FileMatches, bytes: Buffer): void {
-    const line = lineOf(dataOf(bytes), false)
+    const line = lineOf(bytes, false)
+    if (line === undefined) return
     const last = file.lines.at(-1)
     if (last?.isMatch && line.number <= last.number + CONTEXT_LINES) this.#keep(file, line)
     else this.#before = line
@@ -130,12 +135,10 @@ const TYPE_LENGTH = 13
 /** A text, or base64 where it is not valid UTF-8. */
 type RgText = { readonly text: string } | { readonly bytes: string }
 
-interface RgData {
-  readonly path: RgText
+interface LineData {
   readonly lines: RgText
   readonly line_number: number
   readonly absolute_offset: number
-  readonly submatches: readonly { readonly start: number }[]
 }
 
 /** The last record. Its fields come in another order. */
@@ -147,16 +150,13 @@ function isSummary(bytes: Buffer): boolean {
   }
 }
 
-function dataOf(bytes: Buffer): RgData {
-  return (JSON.parse(bytes.toString('utf8')) as { readonly data: RgData }).data
-}
-
 function bytesOf(text: RgText): Buffer {
   return 'text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64')
 }
 
-function fileOf({ path }: RgData): FileMatches {
-  const bytes = bytesOf(path)
+function fileOf(record: Buffer): FileMatches {
+  const { data } = JSON.parse(record.toString('utf8')) as { readonly data: { readonly path: RgText } }
+  const bytes = bytesOf(data.path)
   return {
     path: bytes.toString('utf8').replace(/^\.\//, ''),
     isUtf8: isUtf8(bytes),
@@ -165,9 +165,18 @@ function fileOf({ path }: RgData): FileMatches {
   }
 }
 
-function lineOf(data: RgData, isMatch: boolean): FoundLine {
+/** Comes after the line. Quotes inside of texts are escaped, so no text contains it. */
+const SUBMATCHES = ',"submatches":['
+const FIRST_START = /\},"start":(\d+)/
+
+/** Undefined if the record was cut before its line ended. A list of many submatches may be cut. */
+function lineOf(record: Buffer, isMatch: boolean): FoundLine | undefined {
+  const end = record.indexOf(SUBMATCHES)
+  if (end === -1) return undefined
+  const { data } = JSON.parse(`${record.toString('utf8', 0, end)}}}`) as { readonly data: LineData }
   const whole = withoutEnd(bytesOf(data.lines))
-  const [from, to] = windowOf(whole, data.submatches[0]?.start ?? 0)
+  const start = FIRST_START.exec(record.toString('latin1', end))?.[1]
+  const [from, to] = windowOf(whole, Number(start ?? 0))
   return {
     number: data.line_number,
     isMatch,

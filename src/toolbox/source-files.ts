@@ -56,7 +56,7 @@ export async function sourceFilesIn(
       cwd,
       signal,
       separator: 0,
-      onRecord: ({ bytes }) => add(bytes),
+      onRecord: add,
     }),
   )
   if (code === 2 && count + others === 0) throw new Error(`The folder could not be listed: ${errors.trim()}.`)

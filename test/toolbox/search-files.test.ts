@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -61,6 +62,8 @@ describe('a search', () => {
     expect(await paths({ path: 'to-b' })).toEqual(['a/b/y.txt'])
     await expect(paths({ path: '../root' })).rejects.toThrow('outside of the working folder')
     await expect(paths({ path: 'none' })).rejects.toThrow('"none" does not exist')
+    execFileSync('mkfifo', [join(folder.root, 'pipe')])
+    await expect(paths({ path: 'pipe' })).rejects.toThrow('"pipe" is a device, a pipe or a socket')
     await expect(search({ path: '.', regex: '' })).rejects.toThrow('short')
   })
 
@@ -157,6 +160,15 @@ describe('a large result', () => {
     expect(results[1]).toEqual({ path: 'b.min.js', matches: 2, lines: ['2:needle'] })
     expect(notes).toEqual(['1 matching line of more than 64 KB not shown.'])
     expect(leftOut).toContain('Shown are 2 of 3')
+  })
+
+  it('shows a line of many matches', async () => {
+    await folder.add({ 'a.txt': `,"submatches":[${'x'.repeat(5000)}\n` })
+    expect(await search({ regex: '.' })).toEqual({
+      matches: 1,
+      files: 1,
+      results: [{ path: 'a.txt', matches: 1, lines: [`1:,"submatches":[${'x'.repeat(385)}…`] }],
+    })
   })
 })
 
