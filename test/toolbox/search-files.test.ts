@@ -62,7 +62,7 @@ describe('a search', () => {
     expect(await paths({ path: 'to-b' })).toEqual(['a/b/y.txt'])
     await expect(paths({ path: '../root' })).rejects.toThrow('outside of the working folder')
     await expect(paths({ path: 'none' })).rejects.toThrow('"none" does not exist')
-    execFileSync('mkfifo', [join(folder.root, 'pipe')])
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder.root, 'pipe')])
     await expect(paths({ path: 'pipe' })).rejects.toThrow('"pipe" is a device, a pipe or a socket')
     await expect(search({ path: '.', regex: '' })).rejects.toThrow('short')
   })
