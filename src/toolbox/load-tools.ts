@@ -1,7 +1,8 @@
 /** The tools of the toolbox by id, made for one working folder. Knows what each tool is called, not what it does. */
-import { realpath, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
+import { openWorkspace, type Workspace } from './workspace.ts'
 
 export interface LoadToolsOptions {
   /** The working folder. File tools and commands are confined to it. */
@@ -14,6 +15,8 @@ export interface LoadToolsOptions {
 export interface ToolboxContext {
   /** The real path of the working folder. */
   readonly root: string
+  /** The working folder, for every path that a model gives. */
+  readonly workspace: Workspace
 }
 
 export type ToolFactory = (context: ToolboxContext) => Tool
@@ -34,14 +37,14 @@ export async function loadTools(options: LoadToolsOptions): Promise<readonly Too
   checkOptions(options, LOAD_TOOLS)
   const { cwd, toolIds = TOOL_IDS } = options
   for (const id of toolIds) checkName('toolIds', id, TOOL_IDS)
-  const root = await folderAt(cwd)
-  return toolIds.flatMap((id) => FACTORIES[id]?.({ root }) ?? [])
+  const workspace = await workspaceAt(cwd)
+  const context: ToolboxContext = { root: workspace.root, workspace }
+  return toolIds.flatMap((id) => FACTORIES[id]?.(context) ?? [])
 }
 
-async function folderAt(cwd: string): Promise<string> {
+async function workspaceAt(cwd: string): Promise<Workspace> {
   try {
-    const root = await realpath(cwd)
-    if ((await stat(root)).isDirectory()) return root
+    if ((await stat(cwd)).isDirectory()) return await openWorkspace(cwd)
   } catch {}
   throw new HoldfastError('invalid-option', {
     message: `cwd of loadTools() is ${quote(cwd)}, and there is no such folder. Create it first.`,
