@@ -2,7 +2,12 @@
 import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
+import { listFiles } from './list-files.ts'
+import { readFile } from './read-file.ts'
+import { replaceInFile } from './replace-in-file.ts'
+import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
+import { writeToFile } from './write-to-file.ts'
 
 export interface LoadToolsOptions {
   /** The working folder. File tools and commands are confined to it. */
@@ -11,18 +16,13 @@ export interface LoadToolsOptions {
   readonly toolIds?: readonly string[]
 }
 
-/** Everything that the tools of one working folder share. */
-export interface ToolboxContext {
-  /** The real path of the working folder. */
-  readonly root: string
-  /** The working folder, for every path that a model gives. */
-  readonly workspace: Workspace
-}
-
-export type ToolFactory = (context: ToolboxContext) => Tool
-
 /** Every tool, by its id, which is its name. */
-const FACTORIES: Readonly<Record<string, ToolFactory>> = {}
+const FACTORIES: Readonly<Record<string, ToolFactory>> = {
+  read_file: readFile,
+  write_to_file: writeToFile,
+  replace_in_file: replaceInFile,
+  list_files: listFiles,
+}
 
 export const TOOL_IDS: readonly string[] = Object.keys(FACTORIES)
 
