@@ -149,7 +149,7 @@ async function readResponse(response: IncomingMessage, request: Request): Promis
   if (!request.types.some((type) => matches(type, mediaType)))
     throw new GuardedFetchError(
       'refused-type',
-      `The response has the type ${quote(mediaType)}, which cannot be used here.`,
+      `The response has the type ${quote(mediaType)}. Accepted are ${request.types.join(', ')}.`,
     )
   const encoded = await readBody(response, request.maxBytes)
   return { status, headers, mediaType, body: await decoded(encoded, headers, request.maxBytes) }
