@@ -1,6 +1,6 @@
 /** The address guard: TLS, and bounds of time, size, headers and types. Only loopback is ever dialled. */
 import type { RequestListener } from 'node:http'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, connect as netConnect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -292,6 +292,26 @@ describe('the time limit', () => {
       ['https://a.example/', silent],
     ] as const)
       expect((await failure(url, { ...options, timeoutMs: 20 })).code).toBe('timeout')
+  })
+
+  it('ends a connection that comes too late', async () => {
+    const clock = new ManualClock()
+    const { port } = await internet((_, response) => response.end())
+    const [asked, late] = [Promise.withResolvers<void>(), Promise.withResolvers<Socket>()]
+    const connect = (): Promise<Socket> => {
+      asked.resolve()
+      return late.promise
+    }
+    const failed = failure(URL_OF_ALL, { ...network(undefined).web, connect, timer: clock, timeoutMs: 1000 })
+    await asked.promise
+    clock.advance(1000)
+    expect((await failed).code).toBe('timeout')
+    const socket = netConnect({ host: '127.0.0.1', port })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+    late.resolve(socket)
+    await closed
+    expect(socket.bytesWritten).toBe(0)
   })
 
   it('is not the signal of the caller, whose reason is thrown', async () => {

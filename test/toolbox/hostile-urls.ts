@@ -55,7 +55,7 @@ const INSIDE_V6: readonly string[] = [
   'ff0e::1',
 ]
 
-function notations(address: string): readonly string[] {
+export function notations(address: string): readonly string[] {
   const parts = address.split('.').map(Number)
   const [a = 0, b = 0, c = 0, d = 0] = parts
   const dword = parts.reduce((sum, part) => sum * 256 + part, 0)
