@@ -38,7 +38,7 @@ const INPUT = jsonSchema<AnalyzeImageInput>({
 const MAX_BYTES = 5_000_000
 
 export function analyzeImage({ workspace, web, describeImage }: ToolboxContext): Tool {
-  const access = webAccess({ ...web, maxBytes: MAX_BYTES })
+  const access = webAccess({ ...web, maxBytes: Math.min(web?.maxBytes ?? MAX_BYTES, MAX_BYTES) })
   return defineTool({
     name: 'analyze_image',
     description:
@@ -46,7 +46,7 @@ export function analyzeImage({ workspace, web, describeImage }: ToolboxContext):
     input: INPUT,
     replay: 'safe',
     approve: ({ input: { url } }) => url !== undefined && !access.isAllowed(url),
-    preview: ({ path, url }) => (url === undefined ? `Read ${path ?? ''}` : `GET ${access.target(url).href}`),
+    preview: ({ path, url }) => (url === undefined ? `Read ${path ?? ''}` : access.preview(url)),
     run: async (input, context) => {
       if (describeImage === undefined) throw new Error(NO_MODEL)
       const image = await imageOf(input, context, { workspace, access })
@@ -102,7 +102,7 @@ function fileBytes(given: string, workspace: Workspace): Promise<Found> {
 }
 
 async function webBytes(given: string, access: WebAccess, signal: AbortSignal): Promise<Found> {
-  const types = [...IMAGE_TYPES, 'application/octet-stream']
+  const types = ['image/*', 'application/octet-stream']
   const { url, status, body, location } = await access.get(given, {
     types,
     headers: { accept: 'image/*' },

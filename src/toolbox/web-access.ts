@@ -17,6 +17,8 @@ export interface WebAccess {
   target(url: string): URL
   /** True if the URL needs no approval. */
   isAllowed(url: string): boolean
+  /** The request, for the person who approves it. */
+  preview(url: string): string
   /** Fetches through the guard. Redirects to another site are returned: they were not approved. */
   get(url: string, request: WebRequest): Promise<GuardedResponse>
 }
@@ -61,6 +63,13 @@ export function webAccess(options: WebOptions = {}): WebAccess {
         return isListed(target(url))
       } catch {
         return false
+      }
+    },
+    preview: (url) => {
+      try {
+        return `GET ${target(url).href}`
+      } catch (error) {
+        return `Nothing will be requested. ${(error as Error).message}`
       }
     },
     get: async (url, request) => {

@@ -58,8 +58,8 @@ export function webFetch({ web }: ToolboxContext): Tool {
     input: INPUT,
     replay: 'safe',
     maxResultBytes: MAX_RESULT_BYTES,
-    approve: ({ input }) => !access.isAllowed(input.url),
-    preview: ({ url }) => `GET ${access.target(url).href}`,
+    approve: web?.allowHosts?.length ? ({ input }) => !access.isAllowed(input.url) : 'always',
+    preview: ({ url }) => access.preview(url),
     run: (input, context) => fetchPage(input, context, access),
   })
 }

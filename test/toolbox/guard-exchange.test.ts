@@ -107,7 +107,8 @@ describe('a connection', () => {
     const origin = `http://app.test:${port}`
     const { body } = await guardedFetch(`${origin}/`, {
       allowOrigins: [{ origin, addresses: ['127.0.0.1', '::1'] }],
-      resolve: () => Promise.resolve(['127.0.0.1']),
+      // No server is at the first one.
+      resolve: () => Promise.resolve(['::1', '127.0.0.1']),
     })
     expect(Buffer.from(body).toString()).toBe('hello')
     const refused = await failure(`http://127.0.0.1:${port}/`, {

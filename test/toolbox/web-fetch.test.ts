@@ -1,4 +1,5 @@
 /** `web_fetch` as an agent calls it, on a local server that plays the internet. */
+import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
@@ -284,6 +285,10 @@ describe('approval', () => {
     expect(await tool.preview?.({ url: 'http://bücher.example/ä' }, { signal })).toBe(
       'GET https://xn--bcher-kva.example/%C3%A4',
     )
+    expect(await tool.preview?.({ url: 'file:///etc/passwd' }, { signal })).toBe(
+      'Nothing will be requested. URLs with "file:" are not fetched. Use https.',
+    )
+    expect(tool.approve).toBe('always')
   })
 
   it('comes before the request, in an agent', async () => {
@@ -315,4 +320,13 @@ describe('approval', () => {
       await expect(toolOn({ allowHosts: [host as string] })).rejects.toMatchObject({ code: 'invalid-option' })
     await expect(toolOn({ allowedHosts: [] } as WebOptions)).rejects.toThrow('Write allowHosts instead.')
   })
+})
+
+it('the guide has every code of a failed fetch', () => {
+  const source = readFileSync('src/toolbox/guard-target.ts', 'utf8')
+  const union = source.slice(source.indexOf('export type FetchErrorCode'))
+  const codes = [...union.slice(0, union.indexOf('\n\n')).matchAll(/'([\w-]+)'/g)].map(([, code]) => code)
+  const guide = readFileSync('docs/guide/toolbox.md', 'utf8')
+  const table = guide.slice(guide.indexOf('| code | meaning |'), guide.indexOf('## Images'))
+  expect([...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, code]) => code)).toEqual(codes)
 })
