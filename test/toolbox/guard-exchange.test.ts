@@ -320,7 +320,12 @@ describe('the time limit', () => {
       asked.resolve()
       return late.promise
     }
-    const failed = failure(URL_OF_ALL, { ...network(undefined).web, connect, timer: clock, timeoutMs: 1000 })
+    const failed = failure('https://a.example/', {
+      ...network(undefined).web,
+      connect,
+      timer: clock,
+      timeoutMs: 1000,
+    })
     await asked.promise
     clock.advance(1000)
     expect((await failed).code).toBe('timeout')
