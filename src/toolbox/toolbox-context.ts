@@ -1,5 +1,7 @@
 /** Everything that the tools of one working folder share. Knows no tool. */
 import type { Tool } from '../tool/index.ts'
+import type { DescribeImage } from './describe-image.ts'
+import type { WebOptions } from './web-access.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ToolboxContext {
@@ -7,6 +9,8 @@ export interface ToolboxContext {
   readonly root: string
   /** The working folder, for every path that a model gives. */
   readonly workspace: Workspace
+  readonly web?: WebOptions
+  readonly describeImage?: DescribeImage
 }
 
 export type ToolFactory = (context: ToolboxContext) => Tool
