@@ -2,9 +2,7 @@
  * One conversation and the processes that live through it: who says what, what the model replies, what tools do to the
  * world. A play can be repeated with a death at any point; whoever comes after brings it to its end.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { z } from 'zod'
 import { Agent, type AgentConfig, type Turn } from '../../src/agent/index.ts'
 import type { Clock, Ids } from '../../src/base/index.ts'
@@ -13,6 +11,7 @@ import type { Store } from '../../src/store/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
+import { memoryFolder } from '../memory-folder.ts'
 import { type Death, eagerTimer, Mortal } from './mortal.ts'
 
 const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
@@ -91,7 +90,7 @@ export class World implements SurroundingsWithFolder {
   }
 
   get folder(): string {
-    this.#folder ??= mkdtempSync(join(tmpdir(), 'holdfast-world-'))
+    this.#folder ??= memoryFolder('holdfast-world-')
     return this.#folder
   }
 

@@ -4,6 +4,7 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { run } from '../../scripts/toolbox/files.ts'
+import { openWorkspace } from '../../src/toolbox/workspace.ts'
 import { PATIENCE_MS } from '../patience.ts'
 import type { Call } from './caller.ts'
 import { Arena, escapes, hostilePaths, type Race, racesIn, whileSwapped } from './hostile.ts'
@@ -20,6 +21,20 @@ it('hostile paths, and paths that another process swaps for links, reach nothing
   expect([faults, paths >= 300, raced > 0]).toEqual([[], true, true])
   for (const line of lines.filter((each) => each.includes('swapped')))
     expect(line).toMatch(/swapped: [1-9]\d* calls done, [1-9]\d* refused/)
+})
+
+it('hostile paths reach nothing outside without /proc, either', async () => {
+  const here = arena()
+  const workspace = await openWorkspace(here.root, { confinement: 'paths' })
+  const found: string[] = []
+  for (const path of hostilePaths(here).filter((_, index) => index % 4 === 0)) {
+    const text = workspace.withFile(path, async ({ handle }) => (await handle.readFile()).toString())
+    const write = workspace.write(path, { content: 'written', id: 'x' })
+    await Promise.allSettled([text, write])
+    const escape = here.escape(await text.catch(String))
+    if (escape !== undefined) found.push(`${path}: ${escape}`)
+  }
+  expect(found).toEqual([])
 })
 
 it('the same paths escape from a tool that only joins them', async () => {

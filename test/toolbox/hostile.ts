@@ -6,19 +6,17 @@ import { fork } from 'node:child_process'
 import {
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/protocol/index.ts'
 import type { Workspace } from '../../src/toolbox/workspace.ts'
+import { memoryFolder } from '../memory-folder.ts'
 import type { Call } from './caller.ts'
 import type { Swap } from './swapper.ts'
 
@@ -26,7 +24,7 @@ const CANARY = 'CANARY-5f1d'
 
 /** A working folder with links in it, and an outside with a canary in every name and content. */
 export class Arena {
-  readonly base: string = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-hostile-')))
+  readonly base: string = memoryFolder('holdfast-hostile-')
   readonly root: string = join(this.base, 'root')
   readonly outside: string = join(this.base, 'outside')
   readonly #before: string
@@ -211,10 +209,10 @@ export function hostilePaths({ base, root, outside }: Arena): readonly string[] 
     '///',
     '/..',
     `${'../'.repeat(40)}${base.slice(1)}/canary.txt`,
-    `${'in/../'.repeat(300)}../canary.txt`,
-    `${'in/deep/../../'.repeat(100)}up/canary.txt`,
+    `${'in/../'.repeat(60)}../canary.txt`,
+    `${'in/deep/../../'.repeat(20)}up/canary.txt`,
     `${'x'.repeat(300)}/../../canary.txt`,
-    `${'a/'.repeat(200)}f.txt`,
+    `${'a/'.repeat(140)}f.txt`,
     'a'.repeat(5000),
     '\uD800/../../canary.txt',
     '-',

@@ -1,11 +1,11 @@
 /** A working folder for a test, with its tools, and the artifacts of one conversation. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { memoryArtifacts, standInContext } from '../../src/testing/tool-context.ts'
 import { artifacts, type Tool, type ToolContext } from '../../src/tool/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
+import { memoryFolder } from '../memory-folder.ts'
 import { type Call, callerOf } from './caller.ts'
 
 export interface Box {
@@ -19,7 +19,7 @@ export interface Box {
 
 /** Removed when the test has finished. */
 export async function box(): Promise<Box> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-toolbox-')))
+  const base = memoryFolder('holdfast-toolbox-')
   onTestFinished(() => rmSync(base, { recursive: true, force: true }))
   const root = join(base, 'root')
   mkdirSync(root)
