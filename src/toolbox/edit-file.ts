@@ -140,3 +140,16 @@ export async function unifiedDiff(
   if (patch.length <= LONGEST_PREVIEW) return patch
   return `${patch.slice(0, LONGEST_PREVIEW).toWellFormed()}\n… ${patch.length - LONGEST_PREVIEW} more characters of the diff are not shown.`
 }
+
+/** The preview of a call that cannot succeed is the reason. */
+export async function previewOrReason(
+  { signal }: PreviewContext,
+  preview: () => Promise<string>,
+): Promise<string> {
+  try {
+    return await preview()
+  } catch (error) {
+    signal.throwIfAborted()
+    return `This call would fail. ${error instanceof Error ? error.message : String(error)}`
+  }
+}

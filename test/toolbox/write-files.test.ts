@@ -58,6 +58,7 @@ describe('write_to_file', () => {
       tool('write_to_file').preview?.({ path, content }, context)
     expect(await preview('f.txt', 'one\n2\n')).toBe('--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n')
     expect(await preview('new', 'x\n')).toBe('--- /dev/null\n+++ new\n@@ -0,0 +1,1 @@\n+x\n')
+    expect(await preview('../x', 'x')).toMatch(/^This call would fail\. "\.\.\/x" is outside/)
     expect(await preview('f.txt', 'one\ntwo\n')).toBe('f.txt already has this content: nothing would change.')
     expect([text(), readdirSync(root)]).toEqual(['one\ntwo\n', ['f.txt']])
   })
@@ -166,7 +167,7 @@ describe('replace_in_file', () => {
       tool('replace_in_file').preview?.({ path: 'f.txt', diff }, context)
     expect(await preview(block('two', '2'))).toBe('--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n')
     expect(await preview(block('three', '3'))).toMatch(
-      /^This edit would fail\. Nothing was written\. Block 1/,
+      /^This call would fail\. Nothing was written\. Block 1/,
     )
   })
 })
