@@ -80,10 +80,11 @@ async function read({ workspace, file, input }: Reading, context: ToolContext): 
     throw new Error(
       `offset ${offset} is beyond the end: ${file.path} has ${counted(range.totalLines, 'line')}. Use a smaller offset.`,
     )
-  return shownText(file, range, offset)
+  return shownText(file, range, input)
 }
 
-function shownText({ path }: OpenFile, range: TextRange, offset: number): string {
+function shownText({ path }: OpenFile, range: TextRange, input: ReadInput): string {
+  const { offset = 0 } = input
   const { bytes, lines, totalLines, totalBytes } = range
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const last = offset + lines
@@ -91,19 +92,21 @@ function shownText({ path }: OpenFile, range: TextRange, offset: number): string
   const head = isWhole
     ? `${path}: ${counted(totalLines, 'line')}, ${counted(totalBytes, 'byte')}`
     : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
-  return `[${[head, ...leftOut(range, offset), ...invalidNote(bytes)].join('. ')}.]\n\n${text}`
+  return `[${[head, ...leftOut(range, input), ...invalidNote(bytes)].join('. ')}.]\n\n${text}`
 }
 
-function leftOut({ bytes, lines, skipped, totalLines, totalBytes }: TextRange, offset: number): string[] {
+function leftOut(range: TextRange, { offset = 0, limit_bytes }: ReadInput): string[] {
+  const { bytes, lines, skipped, totalLines, totalBytes } = range
   const after = totalBytes - skipped - bytes.length
   if (after === 0) return offset === 0 ? [] : [`Left out: lines 1 to ${offset}`]
+  if (limit_bytes !== undefined) return [`Left out: ${counted(after, 'byte')} after this`]
   const last = offset + lines
   const before = offset === 0 ? '' : `lines 1 to ${offset} and `
   // A line that is cut off in the middle is read again as a whole, if it fits.
   const isCut = bytes.length > 0 && bytes[bytes.length - 1] !== 0x0a
   if (isCut && lines === 1)
     return [
-      `Left out: ${before}${counted(after, 'byte')} after this, because line ${last} is too long to be shown`,
+      `Left out: ${before}${counted(after, 'byte')} after this, because line ${last} is too long to be shown. Read on behind it with offset ${last}`,
     ]
   const next = isCut ? last - 1 : last
   return [

@@ -6,7 +6,8 @@ import type { Hooks } from '../../src/hook/index.ts'
 import { breakpoint } from '../../src/plugin/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
-import { ask } from '../../src/tool/index.ts'
+import { ask, type Tool } from '../../src/tool/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
 import type { Process, Script } from './world.ts'
 
@@ -138,6 +139,36 @@ export const PLAYS: readonly Script[] = [
     }),
   },
   {
+    name: 'files that are created, edited, overwritten and read',
+    steps: [{ say: 'write' }, { say: 'show' }],
+    replies: {
+      write: [
+        { calls: [{ tool: 'write_to_file', args: { path: 'new/a.txt', content: 'x\ny\n' } }] },
+        {
+          calls: [
+            // Twice would be seen.
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('x', 'xx') } },
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('y', '') } },
+            { tool: 'write_to_file', args: { path: 'b.txt', content: '1' } },
+          ],
+        },
+        { calls: [{ tool: 'write_to_file', args: { path: 'b.txt', content: '22' } }] },
+        'Written.',
+      ],
+      show: [
+        {
+          calls: [
+            { tool: 'list_files', args: { path: '.', recursive: true } },
+            { tool: 'read_file', args: { path: 'new/a.txt' } },
+            { tool: 'read_file', args: { path: 'b.txt' } },
+          ],
+        },
+        'There they are.',
+      ],
+    },
+    config: (process) => ({ tools: () => fileTools(process.world.folder) }),
+  },
+  {
     name: 'a model that fails twice, and then another that is asked instead',
     steps: [{ say: 'hello' }, { say: 'again' }],
     replies: { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] },
@@ -231,6 +262,19 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process)] }),
   },
 ]
+
+function blockOf(search: string, replace: string): string {
+  return `------- SEARCH\n${search}\n=======\n${replace === '' ? '' : `${replace}\n`}+++++++ REPLACE`
+}
+
+/** Nobody is there to approve. */
+async function fileTools(cwd: string): Promise<readonly Tool[]> {
+  const tools = await loadTools({
+    cwd,
+    toolIds: ['read_file', 'list_files', 'write_to_file', 'replace_in_file'],
+  })
+  return tools.map((tool) => ({ ...tool, approve: 'never' }))
+}
 
 const HISTORY = [
   { role: 'user', content: 'how is the weather?' },

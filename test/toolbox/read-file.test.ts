@@ -37,6 +37,12 @@ it('the first bytes end with a whole character', async () => {
     expect([index + 1, await shown(index + 1)]).toEqual([index + 1, each])
 })
 
+it('bytes say what is left out', async () => {
+  expect(await reading('one\ntwo\n', { limit_bytes: 5 })).toBe(
+    'ok: [f.txt: lines 1 to 2 of 2, 5 of 8 bytes. Left out: 3 bytes after this.]\n\none\nt',
+  )
+})
+
 it('lines and bytes together, and numbers that are none, are refused', async () => {
   expect(await reading('x', { limit: 1, limit_bytes: 1 })).toMatch(/^error: limit_bytes cannot be used with/)
   expect(await reading('x', { offset: 0, limit_bytes: 1 })).toMatch(/^error: limit_bytes cannot be used with/)
