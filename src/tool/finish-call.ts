@@ -18,6 +18,7 @@ import {
   type AskRequest,
   askedBy,
   DEFAULT_NAME,
+  FROM_BELOW,
   isToolResult,
   type ToolResult,
   usedBefore,
@@ -201,11 +202,18 @@ async function storedRequest(tool: Tool, request: AskRequest): Promise<AskedRequ
     options,
     multiple: multiple ? true : undefined,
     expiresInMs,
-    about,
+    about: FROM_BELOW in request ? about : withoutOffers(about),
   })
   if (json instanceof JsonProblem) return json.message
   const problem = jsonSchema && (await schemaProblem(jsonSchema))
   return problem === undefined ? (json as AskedRequest) : `its schema cannot be used: ${problem}`
+}
+
+/** Only the runtime offers grants: a tool could have others granted than the person reads. */
+function withoutOffers(about: JsonObject | undefined): JsonObject | undefined {
+  if (about?.['grants'] === undefined) return about
+  const { grants: _, ...rest } = about
+  return rest
 }
 
 function questionSchema(schema: AskRequest['schema']): JsonObject | string | undefined {
