@@ -152,11 +152,11 @@ function isHarmless([name = '', ...words]: readonly string[]): boolean {
   if (name === 'xargs') return line === 'wc -l'
   if (name === 'node')
     return line === 'scripts/check.js' || (words.length === 1 && /^tools\/(?!.*\.\.)/.test(line))
-  if (name === 'find') return /^src -name /.test(line) && options.length === 1
+  if (name === 'find') return line.startsWith('src -name ') && options.length === 1
   if (name === 'cp') return words.length === 2 && words.every((word) => /^out\/(?!.*\.\.)/.test(word))
-  if (name === 'rg') return /^--max-count=/.test(line) && options.length === 1
+  if (name === 'rg') return line.startsWith('--max-count=') && options.length === 1
   if (name === 'npm')
-    return line === 'test' || line === 'run lint' || (/^run build/.test(line) && options.length === 0)
+    return line === 'test' || line === 'run lint' || (line.startsWith('run build') && options.length === 0)
   if (name !== 'git') return false
   return line === 'status' || line === 'diff --stat' || isReadingGit(words, options)
 }

@@ -21,12 +21,12 @@ const principal = { tenant: 't', actor: 'a' }
 
 /** The decision about one call. */
 async function decided(
-  rules: readonly ApprovalRule[],
+  given: readonly ApprovalRule[] | ApprovalPolicyOptions,
   tool: string,
   input: unknown,
-  more: Partial<ApprovalPolicyOptions> = {},
 ): Promise<PolicyDecision | undefined> {
-  const { approve } = approvalPolicy({ rules, cwd: folder, ...more })
+  const options = 'rules' in given ? given : { rules: given }
+  const { approve } = approvalPolicy({ cwd: folder, ...options })
   return approve?.({ tool, input, principal, callId: 'c', contextId: 'x' })
 }
 
@@ -49,12 +49,16 @@ function executor(): { readonly tool: Tool; readonly ran: string[] } {
   return { tool, ran }
 }
 
+interface Asked {
+  readonly args: { readonly command: string }
+}
+
 async function execute(commands: readonly string[]) {
   const { tool, ran } = executor()
   const script = [calls(...commands.map((text) => ['execute_command', { command: text }] as const)), 'Done']
   const { agent } = bench({ script, tools: [tool], plugins: [approvalPolicy({ rules: RULES, cwd: folder })] })
   const { requests } = await agent.executeTurn('Go').outcome
-  return { ran, asked: requests.map(({ about }) => (about?.['args'] as { command: string }).command) }
+  return { ran, asked: requests.map(({ about }) => (about as unknown as Asked).args.command) }
 }
 
 describe('commands under a policy that allows a few', () => {
@@ -212,8 +216,8 @@ describe('rules for tools', () => {
       reason: 'No rule is about mcp_other.',
       grants: ['mcp_other: with {"a":[2],"b":1}'],
     })
-    expect(await decided(rules, 'mcp_other', {}, { unknown: 'deny' })).toMatchObject({ decision: 'deny' })
-    expect(await decided(rules, 'mcp_files_read', {}, { unknown: 'deny' })).toEqual({ decision: 'allow' })
+    expect(await decided({ rules, unknown: 'deny' }, 'mcp_other', {})).toMatchObject({ decision: 'deny' })
+    expect(await decided({ rules, unknown: 'deny' }, 'mcp_files_read', {})).toEqual({ decision: 'allow' })
     expect(await decided(rules, 'pay', { n: 1 })).toEqual({
       decision: 'ask',
       reason: 'It is dear.',
@@ -320,10 +324,10 @@ describe('rules for paths', () => {
   })
 
   it('look at other arguments if they are named', async () => {
-    const move: ApprovalRule[] = [{ tool: 'move', path: 'src/**', decision: 'allow' }]
-    const named = { arguments: { path: ['from', 'to'] } }
-    expect(await decided(move, 'move', { from: 'src/a', to: 'src/b' }, named)).toEqual({ decision: 'allow' })
-    expect(await decided(move, 'move', { from: 'src/a', to: 'b' }, named)).toMatchObject({ decision: 'ask' })
+    const rule: ApprovalRule = { tool: 'move', path: 'src/**', decision: 'allow' }
+    const move = { rules: [rule], arguments: { path: ['from', 'to'] } }
+    expect(await decided(move, 'move', { from: 'src/a', to: 'src/b' })).toEqual({ decision: 'allow' })
+    expect(await decided(move, 'move', { from: 'src/a', to: 'b' })).toMatchObject({ decision: 'ask' })
   })
 })
 
