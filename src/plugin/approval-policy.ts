@@ -10,6 +10,8 @@ import { fieldsOf, hasCommandRules, judgeArguments, type Policy, strictest } fro
 import { judgeCommand } from './judge-command.ts'
 
 export interface ApprovalPolicyOptions {
+  /** The name of the plugin. Default: `approvalPolicy`. */
+  readonly name?: string
   /** In any order: of the rules that match a call, the strictest counts. */
   readonly rules: readonly ApprovalRule[]
   /** The folder that paths are relative to. Default: that of the process. */
@@ -28,7 +30,13 @@ export interface PolicyArguments {
 
 const POLICY: OptionSet<ApprovalPolicyOptions> = {
   place: 'approvalPolicy()',
-  options: { rules: 'a list', cwd: 'a text', unknown: ['ask', 'deny'], arguments: 'an object' },
+  options: {
+    name: 'a text',
+    rules: 'a list',
+    cwd: 'a text',
+    unknown: ['ask', 'deny'],
+    arguments: 'an object',
+  },
   foreign: {
     default: 'unknown',
     allow: "rules: [{ tool, decision: 'allow' }]",
@@ -57,13 +65,14 @@ const ARGUMENTS: OptionSet<PolicyArguments> = {
  */
 export function approvalPolicy(options: ApprovalPolicyOptions): PluginParts {
   checkOptions(options, POLICY)
-  const { rules, cwd = process.cwd(), unknown = 'ask', arguments: names = {} } = options
+  const { name = 'approvalPolicy', rules, cwd = process.cwd(), unknown = 'ask' } = options
+  const { arguments: names = {} } = options
   if (!Array.isArray(rules))
     throw new HoldfastError('invalid-option', {
       message: "approvalPolicy() needs rules, such as [{ tool: 'read_file', decision: 'allow' }].",
     })
   checkOptions(names, ARGUMENTS)
-  return policyPlugin({
+  return policyPlugin(name, {
     rules: (rules as readonly ApprovalRule[]).map(readRule),
     cwd,
     unknown,
@@ -71,8 +80,8 @@ export function approvalPolicy(options: ApprovalPolicyOptions): PluginParts {
   })
 }
 
-export function policyPlugin(policy: Policy): PluginParts {
-  return { name: 'approvalPolicy', approve: (call) => decide(policy, call) }
+export function policyPlugin(name: string, policy: Policy): PluginParts {
+  return { name, approve: (call) => decide(policy, call) }
 }
 
 async function decide(policy: Policy, { tool, input }: PolicyCall): Promise<PolicyDecision> {

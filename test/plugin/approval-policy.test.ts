@@ -80,7 +80,7 @@ describe('commands under a policy that allows a few', () => {
   it('ask, all of them, if the parser is not installed', async () => {
     const names = { command: ['command'], path: ['path'], url: ['url'] }
     const load = async () => undefined
-    const plugin = policyPlugin({ rules: RULES.map(readRule), cwd: folder, unknown: 'ask', names, load })
+    const plugin = policyPlugin('p', { rules: RULES.map(readRule), cwd: folder, unknown: 'ask', names, load })
     const call = { tool: 'execute_command', input: { command: 'ls' }, principal, callId: 'c', contextId: 'x' }
     expect(await plugin.approve?.(call)).toEqual({
       decision: 'ask',

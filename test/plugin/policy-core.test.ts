@@ -1,6 +1,7 @@
 /** Plugins that decide about calls: allow, ask and deny, before the tool's own rule, and in agents below. */
 import { describe, expect, it } from 'vitest'
-import { agentTool } from '../../src/agent/index.ts'
+import { agentNode, agentTool } from '../../src/agent/index.ts'
+import { END, graph, START, value } from '../../src/graph/index.ts'
 import type { PluginParts } from '../../src/hook/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import type { PolicyCall, PolicyDecision } from '../../src/tool/index.ts'
@@ -203,6 +204,38 @@ describe('a plugin with approve', () => {
     expect(await agent.input('Go')).toBe('Done')
     expect(seen).toEqual(['below', 'inner', 'secret'])
     expect([inner.ran.length, secret.ran.length]).toEqual([1, 0])
+  })
+})
+
+describe('the policy of an agent', () => {
+  it('holds for an agent in a graph that a tool runs', async () => {
+    const secret = probe('secret')
+    const model = new ScriptedModel([calls('secret'), 'Below'])
+    const seen: string[] = []
+    const { agent, store } = bench({
+      script: [calls('flow'), 'Done'],
+      tools: () => [
+        probe('flow', async () => {
+          const flow = graph({ state: { text: value<string>() } })
+            .addNode('work', agentNode({ model, tools: [secret] }), {
+              input: () => 'go',
+              output: (text) => ({ text }),
+            })
+            .addEdge(START, 'work')
+            .addEdge('work', END)
+            .compile({ store })
+          return (await flow.invoke({}, { contextId: 'flow' })).state.text ?? ''
+        }),
+      ],
+      plugins: [
+        policy(({ tool }) => {
+          seen.push(tool)
+          return tool === 'secret' ? { decision: 'deny' } : undefined
+        }),
+      ],
+    })
+    expect(await agent.input('Go')).toBe('Done')
+    expect([seen, secret.ran]).toEqual([['flow', 'secret'], []])
   })
 })
 
