@@ -101,7 +101,13 @@ function invalid(why: string): HoldfastError {
 
 /** One thing that a call does: a command, or its other arguments. */
 export type Subject =
-  | { readonly kind: 'command'; readonly tool: string; readonly words: readonly string[] }
+  | {
+      readonly kind: 'command'
+      readonly tool: string
+      readonly words: readonly string[]
+      /** Its words, as far as they could be paths. */
+      readonly paths: () => readonly (JudgedPath | undefined)[]
+    }
   | { readonly kind: 'call'; readonly tool: string; readonly given: GivenArguments }
 
 /** Arguments that rules look at; undefined for one that cannot be judged. */
@@ -117,6 +123,8 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
   const isNarrow = rule.decision === 'allow'
   if (!tools.some((pattern) => isTool(pattern, subject.tool))) return false
   if (subject.kind === 'command') {
+    // A path that is denied is denied to commands, too; one that is allowed allows no command.
+    if (read.paths !== undefined && !isNarrow) return hasPath(read, subject.paths(), isNarrow)
     if (commands === undefined) return isPlain(read) && (!isNarrow || coversAnyCommand(read, subject))
     return commands.some((pattern) => (isNarrow ? allows : concerns)(pattern, subject.words))
   }

@@ -45,13 +45,10 @@ export function allowsPath(pattern: string, path: JudgedPath): boolean {
 /** True if any form of the path fits, in any case of letters. */
 export function concernsPath(pattern: string, path: JudgedPath): boolean {
   const glob = globOf(pattern, 'i')
-  const forms = [
-    inside(path.folder, path.lexical),
-    inside(path.realFolder, path.real),
-    path.lexical,
-    path.real,
-  ]
-  return forms.some((form) => glob.test(form))
+  const forms = [inside(path.folder, path.lexical), inside(path.realFolder, path.real)]
+  // `**/x` is about every x, also outside of the folder.
+  const whole = [path.lexical, path.real].flatMap((file) => [file, file.slice(1)])
+  return [...forms, ...whole].some((form) => glob.test(form))
 }
 
 /** Relative to the folder, `.` for the folder itself; a path outside begins with `..`. */

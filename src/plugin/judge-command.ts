@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import type { PolicyDecision } from '../tool/index.ts'
 import type { ReadRule } from './approval-rules.ts'
-import { inside } from './call-patterns.ts'
+import { inside, type JudgedPath, judgedPath } from './call-patterns.ts'
 import { allows } from './command-pattern.ts'
 import { judge, judgeArguments, type Policy } from './judge-call.ts'
 import { isLauncher, readsCode } from './launchers.ts'
@@ -25,7 +25,7 @@ export async function judgeCommand(policy: Policy, given: GivenCommand): Promise
     const otherwise: PolicyDecision = { decision: 'ask', reason }
     const whole = judge(
       policy,
-      { kind: 'command', tool, words: [] },
+      { kind: 'command', tool, words: [], paths: () => [] },
       { ofRule: () => undefined, own: undefined, otherwise },
     )
     return [whole.decision === 'deny' ? whole : otherwise]
@@ -58,7 +58,7 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   const otherwise: PolicyDecision = { decision: 'ask', reason: `No rule allows ${JSON.stringify(written)}.` }
   const decided = judge(
     policy,
-    { kind: 'command', tool, words: texts },
+    { kind: 'command', tool, words: texts, paths: () => pathsIn(policy, texts, place) },
     {
       ofRule: (asking) => (isGrantable ? ruleText(asking, { name, texts }) : undefined),
       own: isGrantable ? `${name}: ${written}` : undefined,
@@ -68,6 +68,17 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   if (decided.decision !== 'allow' || place === '.') return decided
   const reason = `It runs in ${place ?? 'another folder'}.`
   return { decision: 'ask', reason, ...(isGrantable ? { grants: [`${name}: ${written}`] } : {}) }
+}
+
+/** Every word, and the value of every `name=value`, taken for a path. */
+function pathsIn(
+  { cwd }: Policy,
+  [, ...words]: readonly string[],
+  place = '.',
+): readonly (JudgedPath | undefined)[] {
+  return words
+    .flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
+    .map((word) => judgedPath(cwd, resolve(cwd, place, word)))
 }
 
 /** The patterns of a rule that asks, if they would allow the command; else a grant is for the command alone. */

@@ -9,6 +9,7 @@ import { type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
+  confirmationIn,
   type Judgement,
   judgeCall,
   type NamedPolicy,
@@ -35,16 +36,10 @@ export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undef
 
 /** Ends the turn if the person rejected a question of this call in order to stop it. */
 export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
-  const stop = call?.answers?.find(({ how, value }) => how === 'answered' && isStop(value))
-  if (call !== undefined && stop !== undefined) stopTurn(run, call, { by: 'approval' })
-}
-
-function isStop(value: unknown): boolean {
-  const { approved: isApproved, stop } = (value ?? {}) as {
-    readonly approved?: unknown
-    readonly stop?: unknown
-  }
-  return isApproved === false && stop === true
+  const isStop = call?.answers?.some(
+    ({ kind, how, value }) => kind === 'confirmation' && how === 'answered' && confirmationIn(value).stop,
+  )
+  if (call !== undefined && isStop) stopTurn(run, call, { by: 'approval' })
 }
 
 async function decide(

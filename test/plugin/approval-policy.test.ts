@@ -116,6 +116,18 @@ describe('commands under a policy that allows a few', () => {
     expect(await decisions(['sudo rm x', '$(rm x)'])).toEqual(['ask', 'ask'])
   })
 
+  it('are denied the paths that every tool is denied', async () => {
+    const deny: ApprovalRule = { tool: '*', decision: 'deny', path: ['.env', '**/*.pem'] }
+    const about = async (text: string) => (await command(text, [...RULES, deny]))?.decision
+    const denied = ['cat .env', 'cat ./src/../.env', 'ls && cat x/key.pem', 'cat --x=.env', 'cat /etc/x.pem']
+    expect(await Promise.all([...denied, 'cat < .env', 'ls > .env', "cat '.env'"].map(about))).toEqual(
+      Array(8).fill('deny'),
+    )
+    expect(await Promise.all(['cat env', 'cat .envrc', 'echo key.pem.txt'].map(about))).toEqual(
+      Array(3).fill('allow'),
+    )
+  })
+
   it('are all allowed by a rule for the tool alone, but no launchers if there are patterns, too', async () => {
     const any: ApprovalRule = { tool: 'execute_command', decision: 'allow' }
     const deny: ApprovalRule = { tool: 'execute_command', decision: 'deny', command: 'rm *' }
@@ -132,10 +144,10 @@ describe('commands under a policy that allows a few', () => {
 
 describe('commands that the policy allows', () => {
   it('run nothing else and write nothing else, by the word of bash', async () => {
-    const { allowed, ran, problems } = await run({ count: 120 })
+    const { allowed, ran, problems } = await run({ count: 80 })
     expect(problems).toEqual([])
     // Every harmless one ran, and generated ones, too: chains run several commands.
-    expect(allowed).toBeGreaterThan(HARMLESS.length + 8)
+    expect(allowed).toBeGreaterThan(HARMLESS.length + 4)
     expect(ran).toBeGreaterThan(allowed)
   })
 })
@@ -290,12 +302,18 @@ describe('rules for paths', () => {
     expect(await decided(rules, 'write', { path, content: 'x' })).toMatchObject({ decision: 'ask' })
   })
 
-  it.each(['.env', 'src/.env', 'src/.ENV', 'src/x/key.pem', 'src/x/../.env', './.env'])(
-    'deny %s',
-    async (path) => {
-      expect(await decided(rules, 'write', { path })).toEqual({ decision: 'deny' })
-    },
-  )
+  it.each([
+    '.env',
+    'src/.env',
+    'src/.ENV',
+    'src/x/key.pem',
+    'src/x/../.env',
+    './.env',
+    '/tmp/shared/.env',
+    '../x.pem',
+  ])('deny %s', async (path) => {
+    expect(await decided(rules, 'write', { path })).toEqual({ decision: 'deny' })
+  })
 
   it('look at where links lead', async () => {
     mkdirSync(join(folder, 'src/real'), { recursive: true })

@@ -267,6 +267,16 @@ describe('a preview', () => {
     expect(requests.map(({ about }) => about?.['preview'])).toEqual([{ text: '+a 1' }, { text: '+b 2' }])
   })
 
+  it('of many calls below is left out where it does not fit, and the calls still ask', async () => {
+    const pay = probe('pay', undefined, { approve: 'always', preview: () => 'é'.repeat(30_000) })
+    const model = new ScriptedModel([calls('pay', 'pay', 'pay', 'pay', 'pay'), 'Below'])
+    const below = agentTool({ name: 'below', description: 'works', agent: { model, tools: [pay] } })
+    const { agent } = bench({ script: [calls(['below', { message: 'go' }]), 'Done'], tools: [below] })
+    const { requests } = await agent.executeTurn('Go').outcome
+    const preview = { error: 'The previews are too long to be shown here.' }
+    expect(requests.map(({ about }) => about?.['preview'])).toEqual(Array(5).fill(preview))
+  })
+
   it('is not made for a call that does not ask', async () => {
     const made: number[] = []
     const pay = probe('pay', undefined, { preview: () => String(made.push(1)) })

@@ -273,6 +273,16 @@ describe('a hard rejection by the person', () => {
     expect(pay.ran).toEqual([])
   })
 
+  it('is none in an answer of another kind', async () => {
+    const { agent } = bench({
+      script: [calls('sure'), 'Done'],
+      tools: [asking('sure', { kind: 'data', prompt: 'What?' })],
+    })
+    const { requests } = await agent.executeTurn('Go').outcome
+    const answer = { [requests[0]?.requestId ?? '']: { approved: false, stop: true } }
+    expect(await agent.answer(answer).outcome).toMatchObject({ text: 'Done' })
+  })
+
   it('is refused for an approval, and so are scopes that nothing offers', async () => {
     const { agent } = bench({
       script: [calls('pay', 'sure'), 'Done'],
