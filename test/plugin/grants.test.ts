@@ -273,8 +273,9 @@ describe('a preview', () => {
     const below = agentTool({ name: 'below', description: 'works', agent: { model, tools: [pay] } })
     const { agent } = bench({ script: [calls(['below', { message: 'go' }]), 'Done'], tools: [below] })
     const { requests } = await agent.executeTurn('Go').outcome
-    const preview = { error: 'The previews are too long to be shown here.' }
-    expect(requests.map(({ about }) => about?.['preview'])).toEqual(Array(5).fill(preview))
+    const error = 'The previews are too long to be shown here.'
+    expect(requests.map(({ about }) => about?.['preview'])).toEqual(requests.map(() => ({ error })))
+    expect(requests).toHaveLength(5)
   })
 
   it('is not made for a call that does not ask', async () => {
