@@ -62,11 +62,7 @@ export class OutputPipes {
 
   constructor(pipes: Readonly<Record<OutputStream, Readable>>, onOutput: OnOutput) {
     this.#pipes = STREAMS.map((name) => this.#read(name, pipes[name], onOutput))
-    this.#closed = Promise.all(
-      this.#pipes.map((each) => new Promise((resolve) => each.once('close', resolve))),
-    ).then(() => {
-      this.#isClosed = true
-    })
+    this.#closed = this.#waitForClose()
   }
 
   /** Waits until all output is read; gives up on pipes that stay open and idle. True if any did. */
@@ -86,6 +82,11 @@ export class OutputPipes {
     return false
   }
 
+  async #waitForClose(): Promise<void> {
+    await Promise.all(this.#pipes.map((pipe) => new Promise((resolve) => pipe.once('close', resolve))))
+    this.#isClosed = true
+  }
+
   async #closedWithin(ms: number): Promise<void> {
     const over = new AbortController()
     await Promise.race([this.#closed, systemTimer.wait(ms, { signal: over.signal })])
@@ -93,6 +94,8 @@ export class OutputPipes {
   }
 
   #read(name: OutputStream, pipe: Readable, onOutput: OnOutput): Readable {
+    // A pipe that fails is closed.
+    pipe.on('error', () => {})
     return pipe.on('data', (bytes: Buffer) => {
       this.#received += bytes.length
       const handled = onOutput(name, bytes)
