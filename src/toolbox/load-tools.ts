@@ -4,14 +4,14 @@ import { checkName, checkOptions, HoldfastError, type OptionSet, quote } from '.
 import type { Tool } from '../tool/index.ts'
 import { askFollowupQuestion } from './ask-followup-question.ts'
 import { attemptCompletion } from './attempt-completion.ts'
-import {
-  type CommandOptions,
-  type CommandSettings,
-  commandSettings,
-  executeCommand,
-} from './execute-command.ts'
+import { type CommandOptions, commandSettings, executeCommand } from './execute-command.ts'
+import { listFiles } from './list-files.ts'
+import { readFile } from './read-file.ts'
+import { replaceInFile } from './replace-in-file.ts'
 import { readTodoList, writeTodoList } from './todo-list.ts'
+import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
+import { writeToFile } from './write-to-file.ts'
 
 export interface LoadToolsOptions extends CommandOptions {
   /** The working folder. File tools and commands are confined to it. */
@@ -20,20 +20,12 @@ export interface LoadToolsOptions extends CommandOptions {
   readonly toolIds?: readonly string[]
 }
 
-/** Everything that the tools of one working folder share. */
-export interface ToolboxContext {
-  /** The real path of the working folder. */
-  readonly root: string
-  /** The working folder, for every path that a model gives. */
-  readonly workspace: Workspace
-  /** The sandbox and the environment of commands. */
-  readonly commands: CommandSettings
-}
-
-export type ToolFactory = (context: ToolboxContext) => Tool
-
 /** Every tool, by its id, which is its name. */
 const FACTORIES: Readonly<Record<string, ToolFactory>> = {
+  read_file: readFile,
+  write_to_file: writeToFile,
+  replace_in_file: replaceInFile,
+  list_files: listFiles,
   execute_command: executeCommand,
   write_todo_list: writeTodoList,
   read_todo_list: readTodoList,

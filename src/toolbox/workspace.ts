@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { access, type FileHandle, open, opendir, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
@@ -43,7 +43,7 @@ export interface Workspace {
 }
 
 export interface Located {
-  /** The path from the folder, after links, with `/`. `.` for the folder itself. */
+  /** The path from the folder, after links, with `/`. `.` for the folder itself. Below a missing folder: as given. */
   readonly path: string
   readonly kind: 'file' | 'folder' | 'missing' | 'other'
   /** In bytes; 0 if it is no file. */
@@ -107,7 +107,14 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
   return {
     root: path,
     confinement,
-    locate: (given) => at(given, { work: async (leaf) => located(leaf) }),
+    locate: async (given) => {
+      try {
+        return await at(given, { work: async (leaf) => located(leaf) })
+      } catch (error) {
+        if (!(error instanceof PathError && error.code === 'missing')) throw error
+        return { path: posix.relative(path, posix.resolve(path, given)), kind: 'missing', size: 0 }
+      }
+    },
     withFile: (given, work) => at(given, { work: (leaf) => openFile(root, { given, leaf, work }) }),
     withFolder: (given, work, { noLinks = false } = {}) =>
       at(given, { noLinks, work: (leaf) => work(openFolder(root, given, leaf)) }),
