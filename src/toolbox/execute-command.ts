@@ -117,15 +117,25 @@ export function executeCommand(context: CommandContext): Tool {
     description: `Runs a shell command in the working folder and returns its exit code, stdout and stderr. Long output is shortened. The command ends with its shell: background processes are killed. ${confinementText(context)}`,
     input: jsonSchema<CommandInput>(PARAMETERS),
     exclusive: true,
-    approve: ({ input }) =>
-      sandbox.kind === 'bwrap' ||
-      `There is no sandbox: ${sandbox.why}. This command can read and change everything that this user can. Run ${quote(input.command, 2000)}?`,
+    approve: ({ input }) => questionOf(sandbox, input),
+    preview: ({ command, cwd = '.' }) => `in ${cwd}:\n${command}`,
     run: async (input, call) => {
       const result = await execute(context, input, call)
       const isOk = result.exitCode === 0 && result.stopped === undefined
       return toolResult(result, displayOf(input, result), isOk ? {} : { failed: true })
     },
   })
+}
+
+/** The default question would show less of the command. */
+const LONGEST_SHOWN = 4000
+
+function questionOf(sandbox: Sandbox, { command, cwd }: CommandInput): string {
+  const rest = command.length > LONGEST_SHOWN ? ` (${command.length} characters; this is the beginning)` : ''
+  const run = `Run ${quote(command, LONGEST_SHOWN)}${rest}${cwd === undefined ? '' : ` in ${quote(cwd, 200)}`}`
+  return sandbox.kind === 'bwrap'
+    ? `${run}, in the sandbox?`
+    : `There is no sandbox: ${sandbox.why}. A command can read and change everything that this user can. ${run}?`
 }
 
 function confinementText({ commands: { sandbox, network } }: CommandContext): string {

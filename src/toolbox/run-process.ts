@@ -39,32 +39,37 @@ const GRACE_MS = 2000
 
 /** Rejects only if the process cannot be started. */
 export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
-  const { timeoutMs, signal } = run
   const { output, started } = await withPipes(run.onOutput, (pipes) => start(run, pipes))
-  const { child, exited } = started
+  const { child } = started
+  const { end, stopped } = await supervised(run, started)
+  if ('error' in end) throw end.error
+  signalGroup(child, 'SIGKILL')
+  const isHeld = await output.end()
+  return { ...end, isHeld, ...(stopped === undefined ? {} : { stopped }) }
+}
+
+/** Stops the process at its time limit and when the signal aborts, until it has exited. */
+async function supervised(
+  { timeoutMs, signal, keepsLeader }: ProcessRun,
+  { child, exited }: Started,
+): Promise<{ readonly end: Awaited<Started['exited']>; readonly stopped: ProcessEnd['stopped'] }> {
   let stopped: ProcessEnd['stopped']
   let kill = (): void => {}
   const stop = (why: ProcessEnd['stopped']): void => {
     if (stopped !== undefined) return
     stopped = why
-    signalGroup(child, 'SIGTERM', run.keepsLeader)
+    signalGroup(child, 'SIGTERM', keepsLeader)
     kill = systemTimer.after(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
   const cancel = (): void => stop('cancelled')
   const timeout = systemTimer.after(timeoutMs, () => stop('timeout'))
   signal.addEventListener('abort', cancel, { once: true })
   if (signal.aborted) cancel()
-  try {
-    const end = await exited
-    if ('error' in end) throw end.error
-    signalGroup(child, 'SIGKILL')
-    const isHeld = await output.end()
-    return { ...end, isHeld, ...(stopped === undefined ? {} : { stopped }) }
-  } finally {
-    timeout()
-    kill()
-    signal.removeEventListener('abort', cancel)
-  }
+  const end = await exited
+  timeout()
+  kill()
+  signal.removeEventListener('abort', cancel)
+  return { end, stopped }
 }
 
 interface Started {

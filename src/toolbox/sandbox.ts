@@ -3,8 +3,9 @@
  * command to its folder. Runs no command of a model.
  */
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /** `auto` uses a sandbox where there is one, `required` refuses to load without it, `off` uses none. */
@@ -47,12 +48,16 @@ export async function findSandbox(options: SandboxOptions): Promise<Sandbox> {
   for (const isNew of [true, false]) {
     const before = confinement(options, mounts, isNew)
     try {
-      await promisify(execFile)(file, [...before, '--chdir', root, '--', '/bin/sh', '-c', ':'], {
-        env: {},
-        timeout: PROBE_MS,
-        killSignal: 'SIGKILL',
-      })
-      return { kind: 'bwrap', file, args: (start) => [...before, '--chdir', start, '--'] }
+      await promisify(execFile)(
+        file,
+        [...before, ...closing(root), '--chdir', root, '--', '/bin/sh', '-c', ':'],
+        {
+          env: {},
+          timeout: PROBE_MS,
+          killSignal: 'SIGKILL',
+        },
+      )
+      return { kind: 'bwrap', file, args: (start) => [...before, ...closing(root), '--chdir', start, '--'] }
     } catch (error) {
       if (why === '') why = errorLine(error)
     }
@@ -125,8 +130,15 @@ function confinement(
     ...['--dev', '/dev', ...size(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...[...size(TMP_BYTES), '--tmpfs', '/tmp'],
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
-    ...['--bind', root, root, '--remount-ro', '/'],
+    ...['--bind', root, root],
   ]
+}
+
+/** Hides the journals of the terminal, which would show other conversations, and in which a command could write. */
+function closing(root: string): readonly string[] {
+  const journals = join(root, '.holdfast')
+  const isThere = lstatSync(journals, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return [...(isThere ? ['--tmpfs', journals, '--remount-ro', journals] : []), '--remount-ro', '/']
 }
 
 /** The last line that a process wrote to standard error, or the message of its failure. */

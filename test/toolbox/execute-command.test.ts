@@ -242,6 +242,7 @@ describe('the sandbox', () => {
       principal: { tenant: 't', actor: 'a' },
     }
     expect(await tool.approve(call)).toMatch(/^There is no sandbox: .* Run "ls\\u\{202e\}"\?$/)
+    expect(await tool.preview?.(call.input, { signal: new AbortController().signal })).toBe('in .:\nls\u202e')
     expect((await folder.run('true')).notes).toEqual([
       "It ran without a sandbox: it was switched off (sandbox: 'off').",
     ])
@@ -257,7 +258,11 @@ describe('the sandbox', () => {
       callId: 'c',
       principal: { tenant: 't', actor: 'a' },
     }
-    expect(await tool.approve(call)).toBe(true)
+    expect(await tool.approve(call)).toBe('Run "ls", in the sandbox?')
+    const long = { ...call, input: { command: 'x'.repeat(5000), cwd: 'a' } }
+    expect(await tool.approve(long)).toMatch(
+      /^Run "x{4000}…" \(5000 characters; this is the beginning\) in "a", in/,
+    )
     expect([tool.replay, tool.exclusive, tool.verify]).toEqual(['never', true, undefined])
     expect(tool.description).toMatch(/in a sandbox: .* no network/)
     expect((await folder.load({ sandbox: 'required', network: true })).description).toMatch(/network access/)

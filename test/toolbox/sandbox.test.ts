@@ -1,7 +1,7 @@
 /** The sandbox of commands: nothing outside of the folder is read, written, reached or outlived. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { run } from '../../scripts/toolbox/command.ts'
 import { findSandbox } from '../../src/toolbox/sandbox.ts'
@@ -34,6 +34,19 @@ it('only the folder, /tmp and /dev/shm can be written', async () => {
     '/dev/shm',
     '.',
   ])
+  folder.remove()
+})
+
+it('the journals of the terminal in the folder are hidden', async () => {
+  const folder = new CommandFolder()
+  mkdirSync(join(folder.path, '.holdfast'))
+  writeFileSync(join(folder.path, '.holdfast/holdfast.db'), 'journal')
+  await folder.load({ sandbox: 'required' })
+  await folder.run(
+    'cat .holdfast/*; ls -A .holdfast; echo x > .holdfast/holdfast.db; rm -rf .holdfast; mv .holdfast x',
+  )
+  expect(folder.read('.holdfast/holdfast.db')).toBe('journal')
+  expect((await folder.run('cat .holdfast/holdfast.db')).stdout).toBe('')
   folder.remove()
 })
 
