@@ -5,8 +5,8 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkOptions, HoldfastError, invalidOption, type JsonObject, quote } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type Tool, type ToolContext, toolResult } from '../tool/index.ts'
-import { commandEnvironment, shellPath } from './command-environment.ts'
 import { CommandOutput, type OutputEnd } from './command-output.ts'
+import { commandEnvironment, shellCommand } from './command-shell.ts'
 import { type ProcessEnd, runProcess } from './run-process.ts'
 import { findSandbox, type Sandbox, type SandboxMode } from './sandbox.ts'
 import type { Workspace } from './workspace.ts'
@@ -178,26 +178,20 @@ async function inPlace<T>(
   { command, start }: Start,
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
-  const shell = shellPath()
+  const [shell, ...args] = shellCommand(command, sandbox.kind === 'bwrap')
   if (sandbox.kind === 'bwrap') {
-    const args = [...sandbox.args(start), shell, '-c', LIMITED, shell, shell, '-c', command]
     const inside = commandEnvironment(env, '/tmp')
-    return work({ file: sandbox.file, args, cwd: '/', env: inside, keepsLeader: true })
+    const confined = [...sandbox.args(start), shell, ...args]
+    return work({ file: sandbox.file, args: confined, cwd: '/', env: inside, keepsLeader: true })
   }
   const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
   try {
     const outside = commandEnvironment(env, home)
-    return await work({ file: shell, args: ['-c', command], cwd: start, env: outside, keepsLeader: false })
+    return await work({ file: shell, args, cwd: start, env: outside, keepsLeader: false })
   } finally {
     await rm(home, { recursive: true, force: true }).catch(() => {})
   }
 }
-
-/**
- * Bounds a fork bomb of a normal user, who is counted per sandbox; root is not counted. No core dumps: a handler of the
- * system would take them outside. dash calls -u -p.
- */
-const LIMITED = 'ulimit -c 0; ulimit -u 4096 2>/dev/null || ulimit -p 4096 2>/dev/null; exec "$@"'
 
 interface Ended {
   readonly context: CommandContext

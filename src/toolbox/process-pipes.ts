@@ -27,17 +27,30 @@ export async function withPipes<T>(
   onOutput: OnOutput,
   start: (ends: WriteEnds) => Promise<T>,
 ): Promise<{ readonly output: OutputPipes; readonly started: T }> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-pipes-'))
-  const [stdout, stderr] = STREAMS.map((name) => join(folder, name)) as [string, string]
-  const ends: FileHandle[] = []
+  const { pipes, ends } = await openPipes()
+  const [stdout, stderr] = ends
   try {
-    await promisify(execFile)('mkfifo', ['-m', '600', stdout, stderr])
-    const output = new OutputPipes({ stdout: reader(stdout), stderr: reader(stderr) }, onOutput)
-    for (const path of [stdout, stderr]) ends.push(await open(path, constants.O_WRONLY))
-    const [out, error] = ends as [FileHandle, FileHandle]
-    return { output, started: await start({ stdout: out.fd, stderr: error.fd }) }
+    const output = new OutputPipes(pipes, onOutput)
+    return { output, started: await start({ stdout: stdout.fd, stderr: stderr.fd }) }
   } finally {
     for (const end of ends) await end.close()
+  }
+}
+
+interface OpenPipes {
+  readonly pipes: Readonly<Record<OutputStream, Readable>>
+  readonly ends: readonly [stdout: FileHandle, stderr: FileHandle]
+}
+
+/** Named only until they are open. */
+async function openPipes(): Promise<OpenPipes> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-pipes-'))
+  try {
+    const [stdout, stderr] = [join(folder, 'stdout'), join(folder, 'stderr')]
+    await promisify(execFile)('mkfifo', ['-m', '600', stdout, stderr])
+    const pipes = { stdout: reader(stdout), stderr: reader(stderr) }
+    return { pipes, ends: [await open(stdout, constants.O_WRONLY), await open(stderr, constants.O_WRONLY)] }
+  } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }

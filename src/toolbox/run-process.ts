@@ -6,10 +6,12 @@
  * 2. Stopping sends SIGTERM to the group, and SIGKILL after a grace time. With `keepsLeader`, SIGTERM spares the leader.
  * 3. The run ends soon after the leader, also if a process outside of the group keeps the pipes open.
  * 4. Input is empty, and no descriptor of this process is inherited.
+ * 5. Descriptor LIFELINE is a pipe that is never written to. Its end is the end of this process, however that comes.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { systemTimer } from '../base/index.ts'
 import { type OnOutput, type WriteEnds, withPipes } from './process-pipes.ts'
 
@@ -33,6 +35,8 @@ export interface ProcessEnd {
   /** A process outside of the group still held the pipes when the run ended. */
   readonly isHeld: boolean
 }
+
+export const LIFELINE = 3
 
 /** Below the 5 seconds that a cancelled call may take. */
 const GRACE_MS = 2000
@@ -115,19 +119,22 @@ function groupOf(pid: string): number | undefined {
 }
 
 /**
- * Empty input, the two pipes, and /dev/null in place of every descriptor that this process itself has inherited: Node
+ * Empty input, the pipes, and /dev/null in place of every descriptor that this process itself has inherited: Node
  * closes its own ones in a child, and not those.
  */
 async function start(run: ProcessRun, pipes: WriteEnds): Promise<Started> {
   const { file, args, cwd, env } = run
   const nothing = await open('/dev/null', 'r+')
   try {
-    const stdio: (number | 'ignore')[] = ['ignore', pipes.stdout, pipes.stderr]
+    const stdio: (number | 'ignore' | 'pipe')[] = ['ignore', pipes.stdout, pipes.stderr, 'pipe']
     for (const fd of inheritedDescriptors()) {
       while (stdio.length < fd) stdio.push('ignore')
       stdio[fd] = nothing.fd
     }
     const child = spawn(file, args, { cwd, env, detached: true, stdio })
+    const lifeline = child.stdio[LIFELINE] as Readable | null
+    lifeline?.on('error', () => {})
+    child.once('exit', () => lifeline?.destroy())
     return { child, exited: exitOf(child) }
   } finally {
     await nothing.close()
@@ -140,7 +147,7 @@ function inheritedDescriptors(): readonly number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc/self/fdinfo')
     .map(Number)
-    .filter((fd) => fd > 2 && !isClosedOnExec(fd))
+    .filter((fd) => fd > LIFELINE && !isClosedOnExec(fd))
     .sort((a, b) => a - b)
 }
 

@@ -1,9 +1,9 @@
 /** A process that is killed in the middle of a command: nothing of it goes on, and it does not run again. */
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
@@ -13,24 +13,51 @@ import { CommandFolder, processesWith, whyNoSandbox } from './command-kit.ts'
 
 const missing = await whyNoSandbox()
 
-it('kill -9 ends a command in the sandbox with its process, and its result is unknown', async (context) => {
-  context.skip(missing !== undefined, missing)
-  const folder = new CommandFolder()
-  // Outside of the folder, which commands can write.
-  const data = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
-  const path = join(data, 'store.db')
-  const mark = `96${process.pid}${Math.floor(Math.random() * 1e6)}`
-  const command = `trap '' TERM HUP; setsid -f sleep ${mark}; sleep ${mark} & echo ran >> log; sleep ${mark}`
-  const child = fork(join(import.meta.dirname, 'command-process.ts'), [path, folder.path, command], {
-    stdio: 'inherit',
-  })
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  await expect.poll(() => folder.has('log') || child.exitCode !== null).toBe(true)
+/** A process in the middle of a command, in files of its own, and what is left of them. */
+class KilledCommand {
+  readonly folder: CommandFolder = new CommandFolder()
+  /** Outside of the folder, which commands can write. */
+  readonly data: string = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
+  readonly path: string = join(this.data, 'store.db')
+  readonly mark: string = `96${process.pid}${Math.floor(Math.random() * 1e9)}`
+  readonly #child: ChildProcess
+  readonly #exited: Promise<unknown>
+
+  constructor(sandbox: 'required' | 'off', command: string) {
+    const args = [this.path, this.folder.path, command.replaceAll('MARK', this.mark), sandbox]
+    this.#child = fork(join(import.meta.dirname, 'command-process.ts'), args, { stdio: 'inherit' })
+    this.#exited = new Promise((resolve) => this.#child.once('exit', resolve))
+  }
+
+  running(): readonly number[] {
+    return processesWith(this.mark).filter((pid) => pid !== this.#child.pid)
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#exited
+  }
+
+  remove(): void {
+    rmSync(this.data, { recursive: true })
+    this.folder.remove()
+  }
+}
+
+const HIDDEN = `trap '' TERM HUP; setsid -f sleep MARK; sleep MARK & echo ran >> log; sleep MARK`
+
+it.concurrent('kill -9 ends a command in the sandbox with its process, and its result is unknown', async ({
+  expect,
+  skip,
+}) => {
+  skip(missing !== undefined, missing)
+  const killed = new KilledCommand('required', HIDDEN)
+  const { folder, path } = killed
+  await expect.poll(() => folder.has('log')).toBe(true)
   // Three, and the shells and the sandbox that have the command in their command lines.
-  expect(processesWith(mark).length).toBeGreaterThan(3)
-  child.kill('SIGKILL')
-  await exited
-  await expect.poll(() => processesWith(mark)).toEqual([])
+  expect(killed.running().length).toBeGreaterThan(3)
+  await killed.kill()
+  await expect.poll(() => killed.running()).toEqual([])
 
   const store = sqliteStore(path)
   const tools = await loadTools({ cwd: folder.path, toolIds: ['execute_command'], sandbox: 'required' })
@@ -46,6 +73,24 @@ it('kill -9 ends a command in the sandbox with its process, and its result is un
   ])
   expect(folder.read('log')).toBe('ran\n')
   await store.close()
-  rmSync(data, { recursive: true })
-  folder.remove()
+  killed.remove()
+})
+
+it.concurrent('kill -9 while the sandbox starts leaves nothing running', async ({ expect, skip }) => {
+  skip(missing !== undefined, missing)
+  const killed = new KilledCommand('required', HIDDEN)
+  await expect.poll(() => killed.running().length, { interval: 1 }).toBeGreaterThan(0)
+  await killed.kill()
+  await expect.poll(() => killed.running()).toEqual([])
+  killed.remove()
+})
+
+it.concurrent('kill -9 ends a command without a sandbox, too, unless it has left its group', async ({
+  expect,
+}) => {
+  const killed = new KilledCommand('off', `trap '' TERM HUP; nohup sleep MARK & echo ran >> log; sleep MARK`)
+  await expect.poll(() => killed.folder.has('log')).toBe(true)
+  await killed.kill()
+  await expect.poll(() => killed.running()).toEqual([])
+  killed.remove()
 })
