@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { systemTimer } from '../../src/base/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import { memoryArtifacts, standInContext } from '../../src/testing/index.ts'
-import { artifacts, runCall, type Settled, type Tool, type ToolContext } from '../../src/tool/index.ts'
+import {
+  artifacts,
+  type Redactor,
+  runCall,
+  type Settled,
+  type Tool,
+  type ToolContext,
+} from '../../src/tool/index.ts'
 import { type CommandResult, type LoadToolsOptions, loadTools } from '../../src/toolbox/index.ts'
 import { findSandbox } from '../../src/toolbox/sandbox.ts'
 
@@ -29,6 +36,7 @@ export interface RunOptions {
   readonly timeout_ms?: number
   readonly signal?: AbortSignal
   readonly onProgress?: (value: Json) => void
+  readonly secrets?: Redactor
 }
 
 export class CommandFolder {
@@ -41,9 +49,10 @@ export class CommandFolder {
     return tool as Tool
   }
 
-  async run(command: string, { signal, onProgress, ...input }: RunOptions = {}): Promise<Ran> {
+  async run(command: string, { signal, onProgress, secrets, ...input }: RunOptions = {}): Promise<Ran> {
     const progress: Json[] = []
-    const kept = artifacts(memoryArtifacts())
+    const redacted = secrets === undefined ? {} : { secrets }
+    const kept = artifacts(memoryArtifacts()).by(redacted)
     const context = standInContext({
       artifacts: kept,
       progress: (value) => {
@@ -53,7 +62,13 @@ export class CommandFolder {
       ...(signal === undefined ? {} : { signal }),
     })
     const tool = this.tool ?? (await this.load())
-    const end = await runCall({ tool, input: { command, ...input }, context, timer: systemTimer })
+    const end = await runCall({
+      tool,
+      input: { command, ...input },
+      context,
+      timer: systemTimer,
+      ...redacted,
+    })
     if (end.kind !== 'settled') throw new Error('a command asked a question')
     const output = end.output as unknown as CommandResult & { readonly error?: string }
     return {

@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/protocol/index.ts'
+import { redactorOf } from '../../src/tool/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 import { findSandbox } from '../../src/toolbox/sandbox.ts'
 import { CommandFolder, processesWith, whyNoSandbox } from './command-kit.ts'
@@ -326,6 +327,20 @@ describe('the sandbox', () => {
     expect(other.read('tool')).toBe('seen')
     other.remove()
   })
+})
+
+it('a credential in the output is in no result, progress or artifact', async () => {
+  await folder.load({ sandbox: 'off' })
+  const secret = 'sk-4f9a8b7c6d5e4f3a2b1c'
+  writeFileSync(join(folder.path, 'token'), secret)
+  const { stdout, text, progress, artifacts } = await folder.run('yes "line $(cat token)" | head -n 3000', {
+    secrets: redactorOf({ token: secret }),
+  })
+  const { content } = await artifacts.read('command-output.call_1')
+  for (const written of [stdout, text, JSON.stringify(progress), content as string]) {
+    expect(written).toContain('line ')
+    expect(written).not.toContain(secret)
+  }
 })
 
 it('a command with a NUL character, and one that is too long, are refused before anything runs', async () => {

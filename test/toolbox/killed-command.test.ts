@@ -25,7 +25,11 @@ class KilledCommand {
 
   constructor(sandbox: 'required' | 'off', command: string) {
     const args = [this.path, this.folder.path, command.replaceAll('MARK', this.mark), sandbox]
-    this.#child = fork(join(import.meta.dirname, 'command-process.ts'), args, { stdio: 'inherit' })
+    this.#child = fork(join(import.meta.dirname, 'command-process.ts'), args, {
+      stdio: 'inherit',
+      // A killed process leaves the home of its command there.
+      env: { ...process.env, TMPDIR: this.data },
+    })
     this.#exited = new Promise((resolve) => this.#child.once('exit', resolve))
   }
 
