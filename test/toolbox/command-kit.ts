@@ -106,3 +106,8 @@ export function processesWith(mark: string): readonly number[] {
     })
     .map(Number)
 }
+
+/** A number in a command line, to be found among processes. */
+export function newMark(): string {
+  return `9${String(process.pid).padStart(7, '0')}${Math.floor(Math.random() * 1e6)}`
+}
