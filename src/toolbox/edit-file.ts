@@ -70,9 +70,10 @@ export interface Change {
 export async function changeFile(context: ToolContext, change: Change): Promise<string> {
   const { workspace, path, before, content, result } = change
   const { callId } = context
-  const known = await knownContent(context, workspace, path)
   const edit: FileEdit = { callId, before, after: contentHash(content), result }
-  await remember(context, { workspace, path, known: { ...known, edit } })
+  // The content before stays known: the change may not happen.
+  const known = before === null ? { edit } : { hash: before, edit }
+  await remember(context, { workspace, path, known })
   context.signal.throwIfAborted()
   await workspace.write(path, { content, id: temporaryId(context), expected: before })
   return result
@@ -138,4 +139,17 @@ export async function unifiedDiff(
   if (patch === undefined) return `${path} would change too much to be shown as a diff.`
   if (patch.length <= LONGEST_PREVIEW) return patch
   return `${patch.slice(0, LONGEST_PREVIEW).toWellFormed()}\n… ${patch.length - LONGEST_PREVIEW} more characters of the diff are not shown.`
+}
+
+/** The preview of a call that cannot succeed is the reason. */
+export async function previewOrReason(
+  { signal }: PreviewContext,
+  preview: () => Promise<string>,
+): Promise<string> {
+  try {
+    return await preview()
+  } catch (error) {
+    signal.throwIfAborted()
+    return `This call would fail. ${error instanceof Error ? error.message : String(error)}`
+  }
 }

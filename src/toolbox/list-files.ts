@@ -38,6 +38,8 @@ export function listFiles({ workspace }: ToolboxContext): Tool {
     description: `Lists the files and folders in a folder, sorted by name, with sizes; hidden and ignored files, too. At most ${MOST_LINES} entries are shown, and the rest is counted. A recursive listing does not enter ${[...NOT_ENTERED].join(' and ')}: list them by their own path.`,
     input: jsonSchema<ListInput>(INPUT),
     replay: 'safe',
+    // Escapes of JSON take more room than the text.
+    maxResultBytes: 7 * MOST_CHARS,
     run: ({ path, recursive = false }, { signal }) => new Listing(workspace, { recursive, signal }).of(path),
   })
 }

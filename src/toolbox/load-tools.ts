@@ -65,7 +65,9 @@ export async function loadTools(options: LoadToolsOptions): Promise<readonly Too
 async function workspaceAt(cwd: string): Promise<Workspace> {
   try {
     if ((await stat(cwd)).isDirectory()) return await openWorkspace(cwd)
-  } catch {}
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error
+  }
   throw new HoldfastError('invalid-option', {
     message: `cwd of loadTools() is ${quote(cwd)}, and there is no such folder. Create it first.`,
   })

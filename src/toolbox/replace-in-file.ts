@@ -1,7 +1,15 @@
 /** The tool `replace_in_file`: changes parts of a file of the working folder by SEARCH/REPLACE blocks. */
 import type { JsonObject } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type PreviewContext, type Tool, type ToolContext } from '../tool/index.ts'
-import { changeFile, checkKnown, currentContent, textOf, unifiedDiff, verifyChange } from './edit-file.ts'
+import {
+  changeFile,
+  checkKnown,
+  currentContent,
+  previewOrReason,
+  textOf,
+  unifiedDiff,
+  verifyChange,
+} from './edit-file.ts'
 import { PathError } from './path-error.ts'
 import { applyBlocks, parseBlocks, type Replaced } from './search-replace.ts'
 import { counted } from './text-range.ts'
@@ -88,11 +96,8 @@ async function previewReplace(
   input: ReplaceInput,
   context: PreviewContext,
 ): Promise<string> {
-  try {
+  return previewOrReason(context, async () => {
     const { before, content } = await replacement(workspace, input)
-    return await unifiedDiff({ path: input.path, before, after: content }, context)
-  } catch (error) {
-    context.signal.throwIfAborted()
-    return `This edit would fail. ${error instanceof Error ? error.message : String(error)}`
-  }
+    return unifiedDiff({ path: input.path, before, after: content }, context)
+  })
 }

@@ -7,6 +7,7 @@ import { constants, type Stats } from 'node:fs'
 import { access, type FileHandle, open, opendir, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
+import { HoldfastError } from '../protocol/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
@@ -89,6 +90,10 @@ export interface WorkspaceOptions {
 
 /** Opens a working folder, which must exist. Nothing is held open. */
 export async function openWorkspace(folder: string, options: WorkspaceOptions = {}): Promise<Workspace> {
+  if (process.platform === 'win32')
+    throw new HoldfastError('invalid-option', {
+      message: 'The toolbox does not support Windows: it could not keep tools inside of a folder. Use WSL.',
+    })
   const path = await realpath(folder)
   const { dev, ino } = await stat(path)
   const { confinement = (await hasProc(path)) ? 'handles' : 'paths' } = options

@@ -1,7 +1,15 @@
 /** The tool `write_to_file`: creates a file of the working folder, or replaces the whole content of one. */
 import type { JsonObject } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type PreviewContext, type Tool, type ToolContext } from '../tool/index.ts'
-import { changeFile, checkKnown, currentContent, textOf, unifiedDiff, verifyChange } from './edit-file.ts'
+import {
+  changeFile,
+  checkKnown,
+  currentContent,
+  previewOrReason,
+  textOf,
+  unifiedDiff,
+  verifyChange,
+} from './edit-file.ts'
 import { counted, linesIn } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { contentHash, type Workspace } from './workspace.ts'
@@ -30,7 +38,7 @@ export function writeToFile({ workspace }: ToolboxContext): Tool {
     replay: 'never',
     exclusive: true,
     approve: 'always',
-    preview: (input, context) => previewWrite(workspace, input, context),
+    preview: (input, context) => previewOrReason(context, () => previewWrite(workspace, input, context)),
     verify: ({ path }, context) => verifyChange(context, workspace, path),
     run: (input, context) => write(workspace, input, context),
   })

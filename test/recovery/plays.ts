@@ -139,6 +139,36 @@ export const PLAYS: readonly Script[] = [
     }),
   },
   {
+    name: 'files that are created, edited, overwritten and read',
+    steps: [{ say: 'write' }, { say: 'show' }],
+    replies: {
+      write: [
+        { calls: [{ tool: 'write_to_file', args: { path: 'new/a.txt', content: 'x\ny\n' } }] },
+        {
+          calls: [
+            // Twice would be seen.
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('x', 'xx') } },
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('y', '') } },
+            { tool: 'write_to_file', args: { path: 'b.txt', content: '1' } },
+          ],
+        },
+        { calls: [{ tool: 'write_to_file', args: { path: 'b.txt', content: '22' } }] },
+        'Written.',
+      ],
+      show: [
+        {
+          calls: [
+            { tool: 'list_files', args: { path: '.', recursive: true } },
+            { tool: 'read_file', args: { path: 'new/a.txt' } },
+            { tool: 'read_file', args: { path: 'b.txt' } },
+          ],
+        },
+        'There they are.',
+      ],
+    },
+    config: (process) => ({ tools: () => fileTools(process.world.folder) }),
+  },
+  {
     name: 'a model that fails twice, and then another that is asked instead',
     steps: [{ say: 'hello' }, { say: 'again' }],
     replies: { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] },
@@ -251,6 +281,19 @@ export const PLAYS: readonly Script[] = [
 
 /** Without a sandbox: looking for one takes time in every process. The commands leave nothing. */
 const [command] = await loadTools({ cwd: tmpdir(), toolIds: ['execute_command'], sandbox: 'off' })
+
+function blockOf(search: string, replace: string): string {
+  return `------- SEARCH\n${search}\n=======\n${replace === '' ? '' : `${replace}\n`}+++++++ REPLACE`
+}
+
+/** Nobody is there to approve. */
+async function fileTools(cwd: string): Promise<readonly Tool[]> {
+  const tools = await loadTools({
+    cwd,
+    toolIds: ['read_file', 'list_files', 'write_to_file', 'replace_in_file'],
+  })
+  return tools.map((tool) => ({ ...tool, approve: 'never' }))
+}
 
 const HISTORY = [
   { role: 'user', content: 'how is the weather?' },

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentHash, openWorkspace, type Workspace } from '../../src/toolbox/workspace.ts'
+import { withFileSteps } from '../crash/file-steps.ts'
 
 let base: string
 let root: string
@@ -157,5 +158,33 @@ describe('the working folder', () => {
     await mkdir(root)
     await writeFile(join(root, 'x'), 'x')
     for (const workspace of modes) expect(await problem(read(workspace, 'x'))).toBe('changed')
+  })
+
+  it('a writer that was only frozen writes nothing once its temporary file is removed', async () => {
+    const [workspace] = modes as [Workspace]
+    const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let steps = 0
+    const frozen = {
+      // Creation, content and sync of the temporary file; the fourth step is the rename.
+      fileStep: async <T>(step: () => Promise<T>): Promise<T> => {
+        steps += 1
+        if (steps === 4) {
+          reached.resolve()
+          await resumed.promise
+        }
+        return step()
+      },
+    }
+    const write = withFileSteps(frozen, () =>
+      workspace.write('a/b/file.txt', { content: 'late', id: 'call' }),
+    )
+    const outcome = problem(write)
+    await reached.promise
+    expect(await readdir(join(root, 'a/b'))).toHaveLength(3)
+    await workspace.removeTemporary('a/b/file.txt', 'call')
+    resumed.resolve()
+    expect(await outcome).toBe('missing')
+    expect(await readFile(join(root, 'a/b/file.txt'), 'utf8')).toBe('inside')
+    expect(await readdir(join(root, 'a/b'))).toEqual(['file.txt', 'to-a'])
   })
 })

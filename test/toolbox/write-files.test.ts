@@ -1,6 +1,7 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { callerOf } from './caller.ts'
 import { type Box, box } from './kit.ts'
 
 const block = (search: string, replace: string): string =>
@@ -57,6 +58,7 @@ describe('write_to_file', () => {
       tool('write_to_file').preview?.({ path, content }, context)
     expect(await preview('f.txt', 'one\n2\n')).toBe('--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n')
     expect(await preview('new', 'x\n')).toBe('--- /dev/null\n+++ new\n@@ -0,0 +1,1 @@\n+x\n')
+    expect(await preview('../x', 'x')).toMatch(/^This call would fail\. "\.\.\/x" is outside/)
     expect(await preview('f.txt', 'one\ntwo\n')).toBe('f.txt already has this content: nothing would change.')
     expect([text(), readdirSync(root)]).toEqual(['one\ntwo\n', ['f.txt']])
   })
@@ -165,7 +167,48 @@ describe('replace_in_file', () => {
       tool('replace_in_file').preview?.({ path: 'f.txt', diff }, context)
     expect(await preview(block('two', '2'))).toBe('--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n')
     expect(await preview(block('three', '3'))).toMatch(
-      /^This edit would fail\. Nothing was written\. Block 1/,
+      /^This call would fail\. Nothing was written\. Block 1/,
     )
+  })
+})
+
+describe('after a crash', () => {
+  /** A call whose process died after the intent, or after the change. */
+  async function cutOff(): Promise<Box & { verdict: () => Promise<unknown>; write: (text: string) => void }> {
+    const made = await holding('before')
+    await made.call('read_file', { path: 'f.txt' })
+    await made.call('write_to_file', { path: 'f.txt', content: 'after' })
+    const context = { ...made.context, callId: 'call_2', idempotencyKey: 'call_2' }
+    const verdict = async (): Promise<unknown> =>
+      made.tool('write_to_file').verify?.({ path: 'f.txt', content: 'after' }, context)
+    return { ...made, verdict, write: (text) => writeFileSync(join(made.root, 'f.txt'), text) }
+  }
+
+  it('the new content has happened, the old has not, and any other is unknown', async () => {
+    const { verdict, write, root } = await cutOff()
+    expect(await verdict()).toEqual({ happened: true, output: 'Updated f.txt: 1 line, 5 bytes.' })
+    write('before')
+    expect(await verdict()).toEqual({ happened: false })
+    write('something else')
+    expect(await verdict()).toEqual({ happened: 'unknown' })
+    rmSync(join(root, 'f.txt'))
+    expect(await verdict()).toEqual({ happened: 'unknown' })
+  })
+
+  it('a call without an intent has not happened', async () => {
+    const { tool, context } = await cutOff()
+    const verify = tool('write_to_file').verify?.(
+      { path: 'f.txt', content: 'after' },
+      { ...context, callId: 'call_9' },
+    )
+    expect(await verify).toEqual({ happened: false })
+  })
+
+  it('a conversation knows only what it has read itself', async () => {
+    const { root, call } = await holding('before')
+    await call('read_file', { path: 'f.txt' })
+    const other = await callerOf(root)
+    expect(await other('write_to_file', { path: 'f.txt', content: 'x' })).toMatch(/you have not read it/)
+    expect(await call('write_to_file', { path: 'f.txt', content: 'x' })).toMatch(/^ok: Updated/)
   })
 })
