@@ -3,19 +3,23 @@ import { stat } from 'node:fs/promises'
 import { checkName, checkOptions, defined, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { analyzeImage } from './analyze-image.ts'
+import { askFollowupQuestion } from './ask-followup-question.ts'
+import { attemptCompletion } from './attempt-completion.ts'
 import type { DescribeImage } from './describe-image.ts'
+import { type CommandOptions, commandSettings, executeCommand } from './execute-command.ts'
 import { listCodeDefinitionNames } from './list-code-definition-names.ts'
 import { listFiles } from './list-files.ts'
 import { readFile } from './read-file.ts'
 import { replaceInFile } from './replace-in-file.ts'
 import { searchFiles } from './search-files.ts'
+import { readTodoList, writeTodoList } from './todo-list.ts'
 import type { ToolboxContext, ToolFactory } from './toolbox-context.ts'
 import type { WebOptions } from './web-access.ts'
 import { webFetch } from './web-fetch.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 import { writeToFile } from './write-to-file.ts'
 
-export interface LoadToolsOptions {
+export interface LoadToolsOptions extends CommandOptions {
   /** The working folder. File tools and commands are confined to it. */
   readonly cwd: string
   /** The tools to load. Default: all. */
@@ -36,13 +40,27 @@ const FACTORIES: Readonly<Record<string, ToolFactory>> = {
   list_code_definition_names: listCodeDefinitionNames,
   web_fetch: webFetch,
   analyze_image: analyzeImage,
+  execute_command: executeCommand,
+  write_todo_list: writeTodoList,
+  read_todo_list: readTodoList,
+  ask_followup_question: askFollowupQuestion,
+  attempt_completion: attemptCompletion,
 }
 
 export const TOOL_IDS: readonly string[] = Object.keys(FACTORIES)
 
 const LOAD_TOOLS: OptionSet<LoadToolsOptions> = {
   place: 'loadTools()',
-  options: { cwd: 'a text', toolIds: 'a list', web: 'an object', describeImage: 'a function' },
+  options: {
+    cwd: 'a text',
+    toolIds: 'a list',
+    sandbox: ['auto', 'required', 'off'],
+    network: 'true or false',
+    env: 'an object',
+    readable: 'a list',
+    web: 'an object',
+    describeImage: 'a function',
+  },
   foreign: {
     root: 'cwd',
     folder: 'cwd',
@@ -58,7 +76,16 @@ export async function loadTools(options: LoadToolsOptions): Promise<readonly Too
   const { cwd, toolIds = TOOL_IDS, web, describeImage } = options
   for (const id of toolIds) checkName('toolIds', id, TOOL_IDS)
   const workspace = await workspaceAt(cwd)
-  const context: ToolboxContext = { root: workspace.root, workspace, ...defined({ web, describeImage }) }
+  const commands = await commandSettings(
+    toolIds.includes('execute_command') ? options : { ...options, sandbox: 'off' },
+    workspace.root,
+  )
+  const context: ToolboxContext = {
+    root: workspace.root,
+    workspace,
+    commands,
+    ...defined({ web, describeImage }),
+  }
   return toolIds.flatMap((id) => FACTORIES[id]?.(context) ?? [])
 }
 

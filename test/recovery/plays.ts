@@ -1,5 +1,5 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
-
+import { tmpdir } from 'node:os'
 import { agentTool } from '../../src/agent/index.ts'
 import { entity, grounded } from '../../src/grounding/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
@@ -251,6 +251,22 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process), look(process)] }),
   },
   {
+    name: 'a command that is approved, and one that is not',
+    steps: [{ say: 'run' }, { answer: ({ about }) => JSON.stringify(about).includes('echo done') }],
+    replies: {
+      run: [
+        {
+          calls: ['echo done', 'echo refused'].map((text) => ({
+            tool: 'execute_command',
+            args: { command: text },
+          })),
+        },
+        'Run.',
+      ],
+    },
+    config: (process) => ({ tools: [process.remembered(command as Tool)] }),
+  },
+  {
     name: 'a history from elsewhere, and what is said about it',
     steps: [
       { once: ({ agent }) => agent.importMessages(HISTORY), leaves: 'import' },
@@ -262,6 +278,9 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process)] }),
   },
 ]
+
+/** Without a sandbox: looking for one takes time in every process. The commands leave nothing. */
+const [command] = await loadTools({ cwd: tmpdir(), toolIds: ['execute_command'], sandbox: 'off' })
 
 function blockOf(search: string, replace: string): string {
   return `------- SEARCH\n${search}\n=======\n${replace === '' ? '' : `${replace}\n`}+++++++ REPLACE`
