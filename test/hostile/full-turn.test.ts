@@ -13,8 +13,9 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { faultyStore } from '../../src/testing/faulty-store.ts'
 import { toolResult } from '../../src/tool/index.ts'
+import { moduleFile } from '../build/programs.ts'
 import { bench, calls, gate, KEY, probe, said, until } from '../turn/kit.ts'
-import { type Child, workplace } from './kit.ts'
+import { type Child, SQLITE_MODULE, workplace } from './kit.ts'
 import { keyOf, newId } from './talk.ts'
 
 const place = workplace()
@@ -192,16 +193,13 @@ describe('a snapshot that finds the disk full', () => {
   })
 })
 
-const SRC = join(process.cwd(), 'src')
-
 /** An agent whose tool fills the disk before it returns; told to, it goes on. */
 const PAYER = `
   import { writeFileSync, rmSync } from 'node:fs'
   const [path, filler] = args
-  const { Agent } = await import(${JSON.stringify(join(SRC, 'agent/index.ts'))})
-  const { defineTool, jsonSchema } = await import(${JSON.stringify(join(SRC, 'tool/index.ts'))})
-  const { sqliteStore } = await import(${JSON.stringify(join(SRC, 'store/sqlite/index.ts'))})
-  const { ScriptedModel } = await import(${JSON.stringify(join(SRC, 'testing/index.ts'))})
+  const { Agent, defineTool, jsonSchema } = await import(${JSON.stringify(moduleFile('index.ts'))})
+  const { sqliteStore } = await import(${JSON.stringify(SQLITE_MODULE)})
+  const { ScriptedModel } = await import(${JSON.stringify(moduleFile('testing/index.ts'))})
   const store = sqliteStore(path)
   let paid = 0
   const pay = defineTool({

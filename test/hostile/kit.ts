@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, expect } from 'vitest'
 import { type ErrorCode, HoldfastError } from '../../src/protocol/index.ts'
+import { moduleFile, programFile } from '../build/programs.ts'
 
 export interface Workplace {
   readonly folder: () => string
@@ -139,8 +140,8 @@ function startChild(code: string, { args = [], uid, shell }: ChildOptions = {}):
 }
 
 /** Where a child finds the store. */
-export const SQLITE_MODULE: string = join(process.cwd(), 'src/store/sqlite/index.ts')
-export const SCHEMA_MODULE: string = join(process.cwd(), 'src/store/sqlite/schema.ts')
+export const SQLITE_MODULE: string = moduleFile('store/sqlite/index.ts')
+export const SCHEMA_MODULE: string = programFile('src/store/sqlite/schema.ts')
 
 export function linesOf(path: string): unknown[] {
   return readFileSync(path, 'utf8')

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { HoldfastError } from '../../src/protocol/index.ts'
 import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { PATIENCE_MS } from '../patience.ts'
-import { type Child, codeOf, errorOf, workplace } from './kit.ts'
+import { type Child, codeOf, errorOf, SQLITE_MODULE, workplace } from './kit.ts'
 import { keyOf, post, turn } from './talk.ts'
 
 const place = workplace()
@@ -136,7 +136,7 @@ describe('processes that write at the same time', () => {
     const path = place.path()
     const store = sqliteStore(path, { synchronous: 'NORMAL', busyMs: PATIENCE_MS })
     const writer = `
-      import { sqliteStore } from ${JSON.stringify(`${process.cwd()}/src/store/sqlite/index.ts`)}
+      import { sqliteStore } from ${JSON.stringify(SQLITE_MODULE)}
       const [path, name] = args
       const store = sqliteStore(path, { synchronous: 'NORMAL', busyMs: ${PATIENCE_MS} })
       const key = { tenant: 'acme', actor: 'ada', contextId: 'c' }
