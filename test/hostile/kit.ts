@@ -1,7 +1,7 @@
 /** What the hostile tests share: folders that go away, processes that are killed, bytes that are looked at. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -20,6 +20,7 @@ export function workplace(): Workplace {
   const folders: string[] = []
   const children: ChildProcess[] = []
   afterEach(() => {
+    for (const file of looked.splice(0)) closeSync(file)
     for (const child of children.splice(0)) child.kill('SIGKILL')
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
   })
@@ -73,10 +74,14 @@ export async function codeOf(run: () => unknown): Promise<ErrorCode | 'ok'> {
   }
 }
 
-/** Through another process: reading and closing the file here would drop the locks that SQLite holds on it. */
+const looked: number[] = []
+
+/** The file stays open until the test is over: closing it would drop the locks that SQLite holds on it. */
 function bytesOf(path: string): Buffer {
   if (!existsSync(path)) return Buffer.alloc(0)
-  return execFileSync('cat', [path], { maxBuffer: 1 << 28 })
+  const file = openSync(path, 'r')
+  looked.push(file)
+  return readFileSync(file)
 }
 
 export function hashOfFile(path: string): string {
