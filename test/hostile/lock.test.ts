@@ -47,25 +47,25 @@ async function opened(busyMs: number): Promise<SqliteStore> {
 
 describe('a lock that is held for longer than busyMs', () => {
   it('ends in store-busy, and not before busyMs', async () => {
-    const store = await opened(600)
+    const store = await opened(250)
     await hold(store.path)
     const { took, result } = await timed(() => errorOf(() => post(store, key, 'second')))
     expect(result).toMatchObject({ code: 'store-busy', retry: 'later' })
     expect(result.message).toContain(store.path)
-    expect(took).toBeGreaterThan(590)
+    expect(took).toBeGreaterThan(240)
     await store.close()
   })
 
   it('gives each append its own time to wait', async () => {
-    const store = await opened(500)
+    const store = await opened(250)
     await hold(store.path)
-    const waits = [0, 300].map(async (delay) => {
+    const waits = [0, 150].map(async (delay) => {
       await sleep(delay)
       return timed(() => codeOf(() => post(store, key, `after ${delay}`)))
     })
     for (const { took, result } of await Promise.all(waits)) {
       expect(result).toBe('store-busy')
-      expect(took).toBeGreaterThan(490)
+      expect(took).toBeGreaterThan(240)
     }
     await store.close()
   })
