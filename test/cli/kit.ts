@@ -73,6 +73,11 @@ export class Folders {
   }
 }
 
+/** Lines of calls without how long they took, which is shown on a slow machine. */
+export function withoutTimes(text: string): string {
+  return text.replaceAll(/ [\d.]+s(?= →)/g, '')
+}
+
 /** With the agents of the fixture, and conversations in the working folder. */
 export function site(args: readonly string[], launch: Launch): Promise<Finished> {
   const [command = '', ...rest] = args
