@@ -262,7 +262,7 @@ Done.
 
   it('goes on with a turn that another process left open', async () => {
     const cwd = folders.make()
-    const killed = await site(['run', '--context', 'main', 'medium'], {
+    const killed = await site(['run', '--context', 'main', 'gate'], {
       cwd,
       meanwhile: (child) =>
         child.stderr?.on('data', (text: string) => text.includes('→') && child.kill('SIGKILL')),
@@ -270,8 +270,8 @@ Done.
     expect(killed.code).toBeNull()
     await chat({ cwd }, async (terminal) => {
       await terminal.until('— resuming the open turn')
-      await terminal.until('✓ slow seconds=1.5')
-      await terminal.until('Done.')
+      openGate(cwd)
+      expect(await terminal.until('Done.')).toContain('✓ gate')
     })
   })
 })
