@@ -26,7 +26,8 @@ export interface Launch {
   readonly typed?: readonly string[]
 }
 
-class Recorder {
+/** A stream that is recorded, alone and with the other one. */
+export class Recorder {
   readonly isTTY: boolean
   readonly columns: number = COLUMNS
   readonly rows: number = ROWS
