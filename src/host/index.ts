@@ -1,0 +1,16 @@
+/** `holdfast/host`: agents and graphs by name, for programs that serve them. */
+export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
+export { embeddedEngine } from './engine.ts'
+export type { EventsOptions, HostEvent } from './events.ts'
+export type { Host, HostConfig, RequestNotice } from './host.ts'
+export { createHost } from './host.ts'
+export type {
+  HostedAgent,
+  HostedAgentConfig,
+  HostedGraph,
+  HostedTurn,
+  HostInput,
+  HostOutcome,
+  HostSession,
+  SendOptions,
+} from './hosted.ts'
