@@ -64,9 +64,23 @@ export const rooms: readonly Room[] = [
   { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
-  { name: 'toolbox', rooms: [...ground, 'tool', 'grounding'] },
-  { name: 'mcp', rooms: [...ground, 'tool', 'grounding'] },
-  { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
+  {
+    name: 'toolbox',
+    rooms: [...ground, 'tool', 'grounding'],
+    lateRooms: ['mcp'],
+    latePackages: ['@vscode/ripgrep', 'web-tree-sitter', 'turndown', 'diff'],
+  },
+  {
+    name: 'mcp',
+    rooms: [...ground, 'tool', 'grounding'],
+    latePackages: [
+      '@modelcontextprotocol/client',
+      '@modelcontextprotocol/client/stdio',
+      '@modelcontextprotocol/server',
+      '@modelcontextprotocol/server/stdio',
+    ],
+  },
+  { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'], latePackages: ['web-tree-sitter'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop', 'terminal'] },
   // Type-only: the package is loaded when it is needed.
   { name: 'observe/otel', rooms: [...ground, 'loop'], packages: ['@opentelemetry/api'] },

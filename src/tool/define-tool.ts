@@ -20,7 +20,7 @@ export function defineTool<
   R extends StandardSchema = StandardSchema,
 >(definition: ToolDefinition<S, Out> & { readonly output?: R }): Tool<SchemaOutput<S>, Out> {
   checkDefinition(definition)
-  const { name, description, input, output, timeoutMs, verify, display, run } = definition
+  const { name, description, input, output, timeoutMs, preview, origin, verify, display, run } = definition
   checkOutput(name, output)
   return Object.freeze({
     name,
@@ -33,6 +33,8 @@ export function defineTool<
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     maxResultBytes: definition.maxResultBytes ?? DEFAULT_RESULT_BYTES,
     approve: definition.approve ?? 'never',
+    ...(preview === undefined ? {} : { preview }),
+    ...(origin === undefined ? {} : { origin }),
     ...(verify === undefined ? {} : { verify }),
     ...(display === undefined ? {} : { display: display as NonNullable<Tool['display']> }),
     ...groundingOf(definition as Unchecked),
@@ -66,6 +68,8 @@ const DEFINITION: Omit<OptionSet<ToolDefinition<StandardSchema, unknown>>, 'plac
     timeoutMs: null,
     maxResultBytes: null,
     approve: null,
+    preview: null,
+    origin: 'an object',
     verify: null,
     display: null,
     returns: null,
@@ -121,7 +125,7 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
   if (approve !== undefined && approve !== 'always' && approve !== 'never' && typeof approve !== 'function') {
     throw refuse("`approve` must be 'always', 'never' or a function")
   }
-  for (const field of ['verify', 'display', 'returns', 'selects'] as const) {
+  for (const field of ['preview', 'verify', 'display', 'returns', 'selects'] as const) {
     if (definition[field] !== undefined && typeof definition[field] !== 'function')
       throw refuse(`\`${field}\` is no function`)
   }

@@ -42,6 +42,7 @@ export { toJson } from './to-json.ts'
 export type {
   Approval,
   ApprovalCall,
+  PreviewContext,
   PreviousTool,
   ReturnValue,
   RunReturn,
@@ -50,6 +51,7 @@ export type {
   ToolContext,
   ToolDefinition,
   ToolGrounding,
+  ToolOrigin,
   Verdict,
 } from './tool.ts'
 export type { Xray, XraySource } from './xray.ts'

@@ -42,6 +42,10 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
     | 'always'
     | 'never'
     | ((call: ApprovalCall<SchemaOutput<S>>) => Approval | Promise<Approval>)
+  /** For the person who approves a call: what it would change, such as a diff. Changes nothing. */
+  readonly preview?: (input: SchemaOutput<S>, context: PreviewContext) => string | Promise<string>
+  /** The source of a tool that is not of this program. */
+  readonly origin?: ToolOrigin
   /** After a crash: reports whether a call with this key happened, instead of running a `never` tool again. */
   readonly verify?: (
     input: SchemaOutput<S>,
@@ -95,6 +99,8 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly timeoutMs?: number
   readonly maxResultBytes: number
   readonly approve: 'always' | 'never' | ((call: ApprovalCall) => Approval | Promise<Approval>)
+  readonly preview?: (input: unknown, context: PreviewContext) => string | Promise<string>
+  readonly origin?: ToolOrigin
   readonly verify?: (input: unknown, context: ToolContext) => Verdict | Promise<Verdict>
   readonly display?: (output: unknown) => string
   /** The sightings and selections, as functions of the stored output. */
@@ -105,6 +111,16 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly '~kind'?: 'node' | 'step'
   /** Never set; carries the types. */
   readonly '~types'?: { readonly input: In; readonly output: Out }
+}
+
+/** An MCP server, by its name in the config. */
+export interface ToolOrigin {
+  readonly kind: 'mcp'
+  readonly server: string
+}
+
+export interface PreviewContext {
+  readonly signal: AbortSignal
 }
 
 export interface ApprovalCall<In = unknown> {
