@@ -5,6 +5,7 @@ export type {
   ArtifactStore,
   DriveResult,
   MessageStore,
+  ShutdownOptions,
   StateStore,
   Stuck,
   StuckQuery,

@@ -121,7 +121,7 @@ function isIdle({ users }: Slot): boolean {
   return users === 0
 }
 
-export function overloadedError(most: number): HoldfastError {
+function overloadedError(most: number): HoldfastError {
   return new HoldfastError('overloaded', {
     message: `This host has ${most} conversations open and all are in use. Nothing was stored. Send it again later.`,
     retry: 'later',
