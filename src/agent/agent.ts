@@ -224,7 +224,7 @@ export class Agent<Output = unknown> {
       const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
       const { [HANDED_DOWN]: origins } = parsed as { readonly [HANDED_DOWN]?: AnswerOrigins }
-      const ports = { ...this.#setup, ...defined({ origins }) }
+      const ports = { ...this.#setup, ...defined({ origins, idempotencyKey: parsed.key }) }
       return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
       return this.#conversation.refused(error) as Turn<T>

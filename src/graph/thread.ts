@@ -115,7 +115,7 @@ export class Thread {
     options: GraphTurnOptions = {},
     origins?: AnswerOrigins,
   ): TurnView {
-    const ports = { ...this.#options, ...defined({ origins }) }
+    const ports = { ...this.#options, ...defined({ origins, idempotencyKey: options.key }) }
     return this.#begin(options, answerRequest(answers, { ...this.#sender(options) }, ports))
   }
 

@@ -7,6 +7,7 @@ import type { Agent } from '../agent/index.ts'
 import { STATE_CONTEXT } from '../agent/index.ts'
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
 import { checkStore } from '../drive/index.ts'
+import { forkContext, recreateContext } from '../journal/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -39,6 +40,7 @@ import {
 import { LiveTurns } from './live-turns.ts'
 import { Names } from './names.ts'
 import { closedError, Pool } from './pool.ts'
+import { HostReads } from './reads.ts'
 
 export interface HostConfig {
   readonly store: Store
@@ -102,6 +104,8 @@ export function createHost(config: HostConfig): Host {
 
 export class Host {
   readonly store: Store
+  /** Conversations as they are stored. */
+  readonly reads: HostReads
   readonly #config: HostConfig
   readonly #names: Names<Entry>
   readonly #pool: Pool
@@ -127,6 +131,7 @@ export class Host {
       ],
       config.default,
     )
+    this.reads = new HostReads(config.store, (contextId) => this.#named(contextId))
     this.#pool = new Pool({
       open: (key) => this.#open(key),
       most: maxOpen,
@@ -233,7 +238,22 @@ export class Host {
     })
   }
 
-  /** Erases a conversation and all below it. Its id may be used again: `recreateContext` begins it anew. */
+  /** Creates a conversation from this one's history, up to its end or to entry `at`, and returns its id. */
+  async fork(
+    key: ContextKey,
+    { to, at }: { readonly to?: string; readonly at?: number } = {},
+  ): Promise<string> {
+    const checked = this.#checked(key)
+    const contextId = to ?? this.newContextId(this.nameOf(key.contextId))
+    if (this.nameOf(contextId) !== this.nameOf(key.contextId))
+      throw new HoldfastError('invalid-option', {
+        message: `A fork of ${quote(key.contextId)} belongs to the same agent: begin its id with ${quote(`${this.nameOf(key.contextId)}:`)}.`,
+      })
+    await forkContext(this.store, checked, { contextId, ...(at === undefined ? {} : { at }) })
+    return contextId
+  }
+
+  /** Erases a conversation and all below it. A message under its id begins a new one. Returns the number of those erased. */
   async erase(key: ContextKey): Promise<number> {
     const checked = this.#checked(key)
     await this.#pool.close(checked)
@@ -257,6 +277,7 @@ export class Host {
     const begun = Promise.withResolvers<HostedTurn>()
     const run = this.#gate.run(keyText(checked), () =>
       this.#pool.use(checked, async (hosted) => {
+        if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
         const turn = begin(hosted)
         begun.resolve(turn)
         await this.#follow(checked, turn)
@@ -303,6 +324,12 @@ export class Host {
       ...(timer === undefined ? {} : { timer }),
       ...(ids === undefined ? {} : { ids }),
     })
+  }
+
+  #named(contextId: string): { readonly name: string; readonly graph?: HostedGraph } | undefined {
+    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
+    if (found === undefined) return undefined
+    return { name: found.name, ...('graph' in found.entry ? { graph: found.entry.graph } : {}) }
   }
 
   /** Only conversations of the host's own agents and graphs can be named, and none below them. */

@@ -71,8 +71,8 @@ export class HostedAgentConversation implements Hosted {
     return this.agent.executeTurn(input as MessageInput | null, options)
   }
 
-  answer(answers: Readonly<Record<string, Json>>, { auth, metadata }: SendOptions): HostedTurn {
-    return this.agent.answer(answers, defined({ auth, metadata }))
+  answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {
+    return this.agent.answer(answers, defined({ auth, key, metadata }))
   }
 
   cancel(reason?: string): Promise<void> {
@@ -114,8 +114,8 @@ export class HostedGraphConversation implements Hosted {
     })
   }
 
-  answer(answers: Readonly<Record<string, Json>>, { auth, metadata }: SendOptions): HostedTurn {
-    return this.#graph.answer(answers, { ...this.#where, ...defined({ auth, metadata }) })
+  answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {
+    return this.#graph.answer(answers, { ...this.#where, ...defined({ auth, key, metadata }) })
   }
 
   cancel(reason?: string): Promise<void> {
