@@ -1,5 +1,11 @@
 /** A failure of a request: the problem that the server reported, or none if it was not reached. */
 
+interface ClientProblem {
+  readonly status?: number
+  readonly code?: string
+  readonly retryAfterMs?: number | undefined
+}
+
 export class ClientError extends Error {
   /** 0 if the server was not reached. */
   readonly status: number
@@ -8,7 +14,7 @@ export class ClientError extends Error {
   /** The wait that the server asks for. */
   readonly retryAfterMs: number | undefined
 
-  constructor(status: number, code: string, message: string, retryAfterMs?: number) {
+  constructor(message: string, { status = 0, code = 'unreachable', retryAfterMs }: ClientProblem = {}) {
     super(message)
     this.name = 'ClientError'
     this.status = status
@@ -25,16 +31,12 @@ export class ClientError extends Error {
 export async function errorOf(response: Response): Promise<ClientError> {
   const wait = Number(response.headers.get('retry-after'))
   const retryAfterMs = Number.isFinite(wait) && wait > 0 ? wait * 1000 : undefined
+  const { status, statusText } = response
   try {
     const { code, detail } = (await response.json()) as { readonly code?: unknown; readonly detail?: unknown }
-    return new ClientError(
-      response.status,
-      text(code, 'unknown'),
-      text(detail, response.statusText),
-      retryAfterMs,
-    )
+    return new ClientError(text(detail, statusText), { status, code: text(code, 'unknown'), retryAfterMs })
   } catch {
-    return new ClientError(response.status, 'unknown', response.statusText, retryAfterMs)
+    return new ClientError(statusText, { status, code: 'unknown', retryAfterMs })
   }
 }
 

@@ -137,7 +137,7 @@ function queryText(query: Readonly<Record<string, string | number | undefined>>)
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given as [string, string][])}`
+  return given.length === 0 ? '' : `?${new URLSearchParams(given as [string, string][]).toString()}`
 }
 
 class Requests {
@@ -197,7 +197,7 @@ class Requests {
     try {
       response = await this.#fetch(`${this.#url}${path}`, { ...init, headers })
     } catch (error) {
-      throw new ClientError(0, 'unreachable', `${this.#url} was not reached: ${(error as Error).message}`)
+      throw new ClientError(`${this.#url} was not reached: ${(error as Error).message}`)
     }
     if (!response.ok) throw await errorOf(response)
     return response

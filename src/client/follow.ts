@@ -49,7 +49,7 @@ export async function* follow(
         }
         if (event !== undefined) yield event
       }
-      error = new ClientError(0, 'unreachable', 'The stream ended.')
+      error = new ClientError('The stream ended.')
     } catch (thrown) {
       error = asClientError(thrown)
     } finally {
@@ -92,7 +92,10 @@ function eventOf(name: string, data: string): ClientEvent | undefined {
     case 'text':
       return { type: 'text', turn: Number(value['turn']), text: String(value['text']) }
     case 'error':
-      throw new ClientError(Number(value['status']), String(value['code']), String(value['detail']))
+      throw new ClientError(String(value['detail']), {
+        status: Number(value['status']),
+        code: String(value['code']),
+      })
     default:
       return undefined
   }
@@ -100,7 +103,7 @@ function eventOf(name: string, data: string): ClientEvent | undefined {
 
 export function asClientError(thrown: unknown): ClientError {
   if (thrown instanceof ClientError) return thrown
-  return new ClientError(0, 'unreachable', thrown instanceof Error ? thrown.message : String(thrown))
+  return new ClientError(thrown instanceof Error ? thrown.message : String(thrown))
 }
 
 /** Doubles, with chance in it, so that the readers of a server that restarts do not come all at once. */

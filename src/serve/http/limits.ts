@@ -118,7 +118,7 @@ async function bodyText(request: Request, most: number): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = request.body?.getReader()
+  const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader()
   while (reader !== undefined) {
     const { done, value } = await reader.read()
     if (done) break

@@ -70,7 +70,7 @@ function framed(event: HostEvent): Framed {
       return { name: 'delta', data: event.event as unknown as Json }
     case 'text':
       return { name: 'text', data: { turn: event.turn, text: event.text } }
-    default:
+    case 'heartbeat':
       return { name: 'heartbeat', data: {} }
   }
 }

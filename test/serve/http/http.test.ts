@@ -16,7 +16,7 @@ const pay = defineTool({
 })
 
 const agents = (...replies: ConstructorParameters<typeof ScriptedModel>[0] & readonly unknown[]) => ({
-  a: { model: new ScriptedModel(replies as never), tools: [pay] },
+  a: { model: new ScriptedModel(replies), tools: [pay] },
 })
 
 describe('a host over HTTP', () => {
@@ -136,9 +136,7 @@ describe('a host over HTTP', () => {
     expect(await (await sent('Hi')).json()).toMatchObject({ text: 'Once.', turn: 1 })
     expect((await sent('Ho')).status).toBe(409)
     const make = async () =>
-      (await (
-        await call('/conversations', { json: { agent: 'a' }, headers: { 'idempotency-key': 'c' } })
-      ).json()) as unknown
+      (await call('/conversations', { json: { agent: 'a' }, headers: { 'idempotency-key': 'c' } })).json()
     expect(await make()).toEqual(await make())
     const fork = async () =>
       (await call('/conversations/a:1/fork', { json: {}, headers: { 'idempotency-key': 'f' } })).json()
