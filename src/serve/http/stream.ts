@@ -63,16 +63,11 @@ interface Framed {
 }
 
 function framed(event: HostEvent): Framed {
-  switch (event.type) {
-    case 'entry':
-      return { name: 'entry', data: event.entry as unknown as Json, id: event.entry.seq }
-    case 'delta':
-      return { name: 'delta', data: event.event as unknown as Json }
-    case 'text':
-      return { name: 'text', data: { turn: event.turn, text: event.text } }
-    case 'heartbeat':
-      return { name: 'heartbeat', data: {} }
-  }
+  if (event.type === 'entry')
+    return { name: 'entry', data: event.entry as unknown as Json, id: event.entry.seq }
+  if (event.type === 'delta') return { name: 'delta', data: event.event as unknown as Json }
+  if (event.type === 'text') return { name: 'text', data: { turn: event.turn, text: event.text } }
+  return { name: 'heartbeat', data: {} }
 }
 
 function errorFrame(form: StreamForm, { status, code, detail }: Problem): string {
