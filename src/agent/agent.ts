@@ -64,8 +64,8 @@ import type { AgentState } from './agent-state.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
+import { FORK, type ForkOptions, SHUTDOWN, type ShutdownOptions, TRACE } from './method-options.ts'
 import { textOf } from './outcome-text.ts'
-import { FORK, type ForkOptions, TRACE } from './read-options.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -224,7 +224,7 @@ export class Agent<Output = unknown> {
       const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
       const { [HANDED_DOWN]: origins } = parsed as { readonly [HANDED_DOWN]?: AnswerOrigins }
-      const ports = { ...this.#setup, ...defined({ origins }) }
+      const ports = { ...this.#setup, ...defined({ origins, idempotencyKey: parsed.key }) }
       return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
       return this.#conversation.refused(error) as Turn<T>
@@ -276,15 +276,20 @@ export class Agent<Output = unknown> {
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
-  /** Stops like `pause`, and releases the turn: this agent may continue after `start`, or another process at once. */
-  async shutdown(): Promise<void> {
+  /**
+   * Stops like `pause`, and releases the turn: this agent may continue after `start`, or another process at once. `save:
+   * false` leaves out the entry that records it, for hosts that close conversations often.
+   */
+  async shutdown(options: ShutdownOptions = {}): Promise<void> {
+    checkOptions(options, SHUTDOWN)
     this.#refuseInside('shutdown')
     this.#closing = 'shutdown'
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
       try {
         await this.#conversation.stop('release')
-        await this.#save('shutdown')
+        if (options.save ?? true) await this.#save('shutdown')
+        else await this.#conversation.driver.ownership.flush()
       } finally {
         this.#conversation.close(shutdownError(this.contextId))
         flushLogs()

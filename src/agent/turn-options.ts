@@ -40,7 +40,7 @@ export interface TurnOptions<Output = unknown> {
   readonly manual?: boolean
 }
 
-export type AnswerOptions<Output = unknown> = Omit<TurnOptions<Output>, 'whileBusy' | 'key'>
+export type AnswerOptions<Output = unknown> = Omit<TurnOptions<Output>, 'whileBusy'>
 
 /** A message to post, with its sender and delivery options. */
 export interface NewInput {
@@ -72,7 +72,7 @@ const OPTIONS: OptionRules<TurnOptions> = {
   manual: 'true or false',
 }
 
-const { whileBusy: _, key: __, ...ANSWER_OPTIONS } = OPTIONS
+const { whileBusy: _, ...ANSWER_OPTIONS } = OPTIONS
 
 const WHO = 'auth: { actor, credentials }'
 const IN_CONFIG = 'it into the config of the agent'

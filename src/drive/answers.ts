@@ -13,6 +13,7 @@ import {
 import { checkAnswer, inputOrigin } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
 import type { JournalState } from './journal-state.ts'
+import { findPosted } from './posted-entries.ts'
 import { nothingToContinueError, waitsForAnswersError } from './refusal.ts'
 
 /** The open requests, oldest first. */
@@ -26,6 +27,7 @@ export async function openRequests(journal: JournalState, now: number): Promise<
 export interface AnswerRequest {
   readonly check: (journal: JournalState) => Promise<void>
   readonly keys: readonly string[]
+  readonly repeats?: string
   readonly posts: () => readonly NewInboxEntry[]
 }
 
@@ -35,21 +37,41 @@ export type AnswerOrigins = Readonly<Record<string, InputOrigin>>
 /** Marks the options of an answer that a caller passes down, with the origins that the caller got itself. */
 export const HANDED_DOWN: unique symbol = Symbol('holdfast.handed-down')
 
-/** The turn request for these answers. Without `origins`, theirs is that of the running code. */
+export interface AnswerPorts {
+  readonly ids: Ids
+  readonly clock: Clock
+  /** Without them, the origin of an answer is that of the running code. */
+  readonly origins?: AnswerOrigins
+  /** The sender's idempotency key: answers that were posted under it before are not posted again. */
+  readonly idempotencyKey?: string
+}
+
+/** The turn request for these answers. */
 export function answerRequest(
   answers: Readonly<Record<string, Json>>,
   fields: JsonObject,
-  { ids, clock, origins }: { readonly ids: Ids; readonly clock: Clock; readonly origins?: AnswerOrigins },
+  { ids, clock, origins, idempotencyKey }: AnswerPorts,
 ): AnswerRequest {
   const { origin: here } = inputOrigin()
   const posts = Object.entries(copyJson('answers', answers)).map(([requestId, value]): NewInboxEntry => {
     const origin = origins === undefined ? here : origins[requestId]
     const posted = origin === undefined ? {} : { origin }
-    return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...fields, ...posted } }
+    const key = idempotencyKey === undefined ? ids.next('answer') : `${idempotencyKey}/${requestId}`
+    return { type: 'answer', key, data: { requestId, value, ...fields, ...posted } }
   })
+  const keys = posts.map(({ key }) => key)
+  const repeats = idempotencyKey === undefined ? undefined : keys[0]
   return {
-    check: (journal) => checkAnswers(journal, answers, clock.now()),
-    keys: posts.map(({ key }) => key),
+    check: async (journal) => {
+      try {
+        await checkAnswers(journal, answers, clock.now())
+      } catch (error) {
+        // A repeated answer finds nothing that waits: its first sending was taken.
+        if (repeats === undefined || !(await findPosted(journal.store, journal.key, repeats))) throw error
+      }
+    },
+    keys,
+    ...(repeats === undefined ? {} : { repeats }),
     posts: () => posts,
   }
 }

@@ -6,6 +6,7 @@ export type {
   DriveResult,
   GivenGrant,
   MessageStore,
+  ShutdownOptions,
   StateStore,
   Stuck,
   StuckQuery,

@@ -152,6 +152,29 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     await first.cancel(where.reason)
   }
 
+  /** For hosts: goes on with an open run, unread values or an expired request, until nothing is to be done now. */
+  async drive(where: ContextRef & { readonly contextId: string }): Promise<void> {
+    checkOptions(where, { place: 'drive()', ...WHERE })
+    const key = this.#key(where)
+    const thread = this.#thread(key)
+    const live = this.#live.get(keyText(key)) ?? new Set()
+    this.#live.set(keyText(key), live.add(thread))
+    try {
+      await thread.drive()
+    } finally {
+      live.delete(thread)
+      if (live.size === 0) this.#live.delete(keyText(key))
+      await thread.close()
+    }
+  }
+
+  /** Releases a conversation that this process runs, after the effects under way; any process may go on with it. */
+  async shutdown(where: ContextRef & { readonly contextId: string }): Promise<void> {
+    checkOptions(where, { place: 'shutdown()', ...WHERE })
+    const threads = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
+    await Promise.all(threads.map((thread) => thread.close()))
+  }
+
   /** The current state, or the state after entry `at`; undefined if the graph never ran. */
   async getState(
     where: ContextRef & { readonly contextId: string; readonly at?: number },

@@ -94,6 +94,11 @@ export class Thread {
     await this.#conversation.attach()
   }
 
+  async drive(): Promise<void> {
+    await this.start()
+    while ((await this.#conversation.drive()).state === 'again');
+  }
+
   /** Starts a run with these values, or continues the last one. */
   begin(values: JsonObject | null, options: GraphTurnOptions = {}): TurnView {
     const { key = this.#options.ids.next('input') } = options
@@ -110,7 +115,7 @@ export class Thread {
     options: GraphTurnOptions = {},
     origins?: AnswerOrigins,
   ): TurnView {
-    const ports = { ...this.#options, ...defined({ origins }) }
+    const ports = { ...this.#options, ...defined({ origins, idempotencyKey: options.key }) }
     return this.#begin(options, answerRequest(answers, { ...this.#sender(options) }, ports))
   }
 

@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'paused'
   | 'shutdown'
   | 'forbidden'
+  | 'overloaded'
   | 'nothing-to-continue'
   | 'wrong-kind'
   | 'invalid-answer'

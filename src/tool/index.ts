@@ -24,7 +24,7 @@ export { REDACTED, secretsInText } from './credentials.ts'
 export { cutOutput } from './cut-output.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
-export { jsonSchema } from './json-schema.ts'
+export { jsonSchema, type SchemaCheck, schemaCheck } from './json-schema.ts'
 export type {
   ApprovalPolicy,
   Approvals,

@@ -1,4 +1,4 @@
-/** The options of `trace()` and `fork()`. */
+/** The options of `trace()`, `fork()` and `shutdown()`. */
 import type { TraceOptions } from '../journal/index.ts'
 import type { OptionSet } from '../protocol/index.ts'
 
@@ -7,6 +7,16 @@ export interface ForkOptions {
   readonly at?: number
 }
 
+export interface ShutdownOptions {
+  /** Default: true, an entry records the shutdown. */
+  readonly save?: boolean
+}
+
 export const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
 
 export const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
+
+export const SHUTDOWN: OptionSet<ShutdownOptions> = {
+  place: 'shutdown()',
+  options: { save: 'true or false' },
+}

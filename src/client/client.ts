@@ -1,0 +1,205 @@
+/** The typed client. Writes carry a key and are repeated until the server has answered, so each has one effect. */
+import type { Json, JsonObject, Message, RequestData, TraceEntry, Usage } from '../protocol/index.ts'
+import { ClientError, errorOf } from './client-error.ts'
+import { asClientError, type ClientEvent, type FollowOptions, follow, wait, waitAfter } from './follow.ts'
+
+export interface ClientOptions {
+  /** The address of the server, such as `http://localhost:4700`. */
+  readonly url: string
+  /** A token or key, or a function that gives one for each request. */
+  readonly token?: string | (() => string | Promise<string>)
+  /** How often a request is repeated while the server is away or busy. Default: 5. */
+  readonly retries?: number
+  /** For tests, or for an environment with its own. */
+  readonly fetch?: typeof fetch
+}
+
+export interface SendMessage {
+  readonly message?: string | readonly JsonObject[]
+  /** For a graph, instead of a message. */
+  readonly values?: JsonObject
+  /** Goes on with a turn that was cut short, instead of a message. */
+  readonly continue?: true
+  readonly whileBusy?: 'queue' | 'steer' | 'interrupt' | 'reject'
+  readonly metadata?: JsonObject
+  /** Secrets for the tools of this turn; never stored. */
+  readonly credentials?: JsonObject
+  /** Sent again under this key, it runs once. Default: a new one. */
+  readonly key?: string
+}
+
+export interface ConversationSummary {
+  readonly contextId: string
+  readonly name: string
+  readonly kind: 'agent' | 'graph'
+  readonly status: string
+  readonly turn: number
+  readonly seq: number
+  readonly outcome?: string
+  readonly createdAt: string
+  readonly activeAt: string
+  readonly metadata: JsonObject
+  readonly usage: Usage
+}
+
+export interface TurnResult {
+  readonly contextId: string
+  readonly status: 'completed' | 'input-required' | 'auth-required' | 'failed' | 'cancelled'
+  readonly reason: string
+  readonly turn: number
+  readonly text?: string
+  readonly output?: Json
+  readonly state?: Json
+  readonly error?: JsonObject
+  readonly requests: readonly RequestData[]
+}
+
+export interface HoldfastClient {
+  agents(): Promise<readonly string[]>
+  /** A new conversation; it exists with its first message. */
+  create(agent: string): Promise<ConversationClient>
+  /** A conversation by its id. */
+  conversation(contextId: string): ConversationClient
+  list(query?: {
+    readonly agent?: string
+    readonly status?: string
+    readonly q?: string
+    readonly limit?: number
+    readonly cursor?: string
+  }): Promise<{ readonly conversations: readonly ConversationSummary[]; readonly next?: string }>
+  /** Requests that wait for you, in all conversations. */
+  requests(): Promise<
+    readonly { readonly key: { readonly contextId: string }; readonly requests: readonly RequestData[] }[]
+  >
+}
+
+export interface ConversationClient {
+  readonly contextId: string
+  get(): Promise<ConversationSummary & { readonly requests: readonly RequestData[] }>
+  /** Resolves when the message is stored; `since` is where its turn begins in `events`. */
+  send(message: string | SendMessage): Promise<{ readonly since: number }>
+  /** Resolves with the outcome of the turn. */
+  ask(message: string | SendMessage): Promise<TurnResult>
+  answer(answers: Readonly<Record<string, Json>>): Promise<TurnResult>
+  cancel(reason?: string): Promise<void>
+  fork(at?: number): Promise<ConversationClient>
+  erase(): Promise<void>
+  messages(limit?: number): Promise<readonly Message[]>
+  trace(turn?: number): Promise<readonly TraceEntry[]>
+  state(): Promise<Json>
+  /** Every entry once, in order, and deltas between; it reconnects by itself until the signal aborts. */
+  events(options?: FollowOptions): AsyncGenerator<ClientEvent>
+}
+
+export function createClient(options: ClientOptions): HoldfastClient {
+  const requests = new Requests(options)
+  const conversation = (contextId: string): ConversationClient => conversationOf(requests, contextId)
+  return {
+    agents: async () => (await requests.get<{ agents: string[] }>('/agents')).agents,
+    create: async (agent) =>
+      conversation((await requests.post<{ contextId: string }>('/conversations', { agent })).contextId),
+    conversation,
+    list: (query = {}) => requests.get(`/conversations${queryText(query)}`),
+    requests: async () => (await requests.get<{ notices: [] }>('/requests')).notices,
+  }
+}
+
+function conversationOf(requests: Requests, contextId: string): ConversationClient {
+  const path = `/conversations/${encodeURIComponent(contextId)}`
+  const body = (message: string | SendMessage) => {
+    const { key, ...rest } = typeof message === 'string' ? ({ message } as SendMessage) : message
+    return [rest, key] as const
+  }
+  return {
+    contextId,
+    get: () => requests.get(path),
+    send: (message) => requests.post(`${path}/messages`, ...body(message)),
+    ask: (message) => requests.post(`${path}/messages?wait=true`, ...body(message)),
+    answer: (answers) => requests.post(`${path}/answers?wait=true`, { answers }),
+    cancel: async (reason) =>
+      void (await requests.post(`${path}/cancel`, reason === undefined ? {} : { reason })),
+    fork: async (at) => {
+      const made = await requests.post<{ contextId: string }>(`${path}/fork`, at === undefined ? {} : { at })
+      return conversationOf(requests, made.contextId)
+    },
+    erase: () => requests.delete(path),
+    messages: async (limit) =>
+      (await requests.get<{ messages: Message[] }>(`${path}/messages${queryText({ limit })}`)).messages,
+    trace: async (turn) =>
+      (await requests.get<{ trace: TraceEntry[] }>(`${path}/trace${queryText({ turn })}`)).trace,
+    state: async () => (await requests.get<{ state: Json }>(`${path}/state`)).state,
+    events: (options = {}) =>
+      follow((since, signal) => requests.open(`${path}/events?since=${since}`, signal), options),
+  }
+}
+
+function queryText(query: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  return given.length === 0 ? '' : `?${new URLSearchParams(given as [string, string][]).toString()}`
+}
+
+class Requests {
+  readonly #url: string
+  readonly #options: ClientOptions
+  readonly #fetch: typeof fetch
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#url = options.url.replace(/\/+$/, '')
+    this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return (await (await this.#repeated(path, {})).json()) as T
+  }
+
+  /** Under one key, however often it is sent. */
+  async post<T>(path: string, body: unknown, key: string = crypto.randomUUID()): Promise<T> {
+    const response = await this.#repeated(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    })
+    return (await response.json()) as T
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#repeated(path, { method: 'DELETE' })
+  }
+
+  open(path: string, signal: AbortSignal): Promise<Response> {
+    return this.#once(path, { signal, headers: { accept: 'text/event-stream' } })
+  }
+
+  async #repeated(path: string, init: RequestInit): Promise<Response> {
+    const { retries = 5 } = this.#options
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#once(path, init)
+      } catch (thrown) {
+        const error = asClientError(thrown)
+        if (!error.isTransient || failures > retries) throw error
+        await wait(error.retryAfterMs ?? waitAfter(failures))
+      }
+    }
+  }
+
+  async #once(path: string, init: RequestInit): Promise<Response> {
+    const { token } = this.#options
+    const bearer = typeof token === 'function' ? await token() : token
+    const headers = {
+      ...(init.headers as Record<string, string> | undefined),
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+    }
+    let response: Response
+    try {
+      response = await this.#fetch(`${this.#url}${path}`, { ...init, headers })
+    } catch (error) {
+      throw new ClientError(`${this.#url} was not reached: ${(error as Error).message}`)
+    }
+    if (!response.ok) throw await errorOf(response)
+    return response
+  }
+}

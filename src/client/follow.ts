@@ -1,0 +1,126 @@
+/** Follows a conversation: every entry once, in order, across broken connections and restarts of the server. */
+import type { DeltaEvent, Entry } from '../protocol/index.ts'
+import { ClientError } from './client-error.ts'
+import { framesOf } from './sse.ts'
+
+export type ClientEvent =
+  | { readonly type: 'entry'; readonly entry: Entry }
+  | { readonly type: 'delta'; readonly event: DeltaEvent }
+  /** The whole text so far of the reply under way, after each connect: it replaces what deltas gave before. */
+  | { readonly type: 'text'; readonly turn: number; readonly text: string }
+  /** The connection: for a display. */
+  | { readonly type: 'connected' }
+  | { readonly type: 'disconnected'; readonly error: ClientError; readonly retryInMs: number }
+
+export interface FollowOptions {
+  /** The position of the last entry that you have. Default: 0. */
+  readonly since?: number
+  readonly signal?: AbortSignal
+  /** How long a connection may be silent, heartbeats included, before it counts as broken. Default: 45 seconds. */
+  readonly silenceMs?: number
+}
+
+/** Opens the stream after a position. */
+export type OpenStream = (since: number, signal: AbortSignal) => Promise<Response>
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 15_000
+
+export async function* follow(
+  openStream: OpenStream,
+  { since = 0, signal, silenceMs = 45_000 }: FollowOptions,
+): AsyncGenerator<ClientEvent> {
+  let last = since
+  let failures = 0
+  while (!signal?.aborted) {
+    const stop = new AbortController()
+    const abort = (): void => stop.abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    let error: ClientError
+    try {
+      const response = await openStream(last, stop.signal)
+      yield { type: 'connected' }
+      for await (const event of eventsOf(response, { stop, silenceMs })) {
+        failures = 0
+        if (event?.type === 'entry') {
+          // A server that repeats an entry must not make the reader see it twice.
+          if (event.entry.seq <= last) continue
+          last = event.entry.seq
+        }
+        if (event !== undefined) yield event
+      }
+      error = new ClientError('The stream ended.')
+    } catch (thrown) {
+      error = asClientError(thrown)
+    } finally {
+      stop.abort()
+      signal?.removeEventListener('abort', abort)
+    }
+    if (signal?.aborted) return
+    if (!error.isTransient) throw error
+    failures += 1
+    const retryInMs = error.retryAfterMs ?? waitAfter(failures)
+    yield { type: 'disconnected', error, retryInMs }
+    await wait(retryInMs, signal)
+  }
+}
+
+async function* eventsOf(
+  { body }: Response,
+  { stop, silenceMs }: { readonly stop: AbortController; readonly silenceMs: number },
+): AsyncGenerator<ClientEvent | undefined> {
+  if (body === null) return
+  let timer = setTimeout(() => stop.abort(), silenceMs)
+  try {
+    for await (const frame of framesOf(body)) {
+      clearTimeout(timer)
+      timer = setTimeout(() => stop.abort(), silenceMs)
+      yield frame === undefined ? undefined : eventOf(frame.event, frame.data)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function eventOf(name: string, data: string): ClientEvent | undefined {
+  const value = JSON.parse(data) as Record<string, unknown>
+  switch (name) {
+    case 'entry':
+      return { type: 'entry', entry: value as unknown as Entry }
+    case 'delta':
+      return { type: 'delta', event: value as unknown as DeltaEvent }
+    case 'text':
+      return { type: 'text', turn: Number(value['turn']), text: String(value['text']) }
+    case 'error':
+      throw new ClientError(String(value['detail']), {
+        status: Number(value['status']),
+        code: String(value['code']),
+      })
+    default:
+      return undefined
+  }
+}
+
+export function asClientError(thrown: unknown): ClientError {
+  if (thrown instanceof ClientError) return thrown
+  return new ClientError(thrown instanceof Error ? thrown.message : String(thrown))
+}
+
+/** Doubles, with chance in it, so that the readers of a server that restarts do not come all at once. */
+export function waitAfter(failures: number): number {
+  const most = Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS)
+  return Math.round(most * (0.5 + Math.random() / 2))
+}
+
+export function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done)
+  })
+}

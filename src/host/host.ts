@@ -1,0 +1,367 @@
+/**
+ * Agents and graphs by name, and their conversations: opened when somebody writes, closed when idle, continued after a
+ * restart. Every conversation belongs to a tenant and an actor (R20). Knows no protocol.
+ */
+
+import type { Agent } from '../agent/index.ts'
+import { STATE_CONTEXT } from '../agent/index.ts'
+import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import { checkStore } from '../drive/index.ts'
+import { forkContext, recreateContext } from '../journal/index.ts'
+import {
+  atLeast,
+  type ContextKey,
+  checkOptions,
+  contextKey,
+  HoldfastError,
+  type Json,
+  keyText,
+  type OptionSet,
+  type Owner,
+  type Principal,
+  quote,
+  type RequestData,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { type Engine, embeddedEngine } from './engine.ts'
+import { conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
+import { Gate } from './gate.ts'
+import {
+  type Hosted,
+  type HostedAgent,
+  HostedAgentConversation,
+  type HostedGraph,
+  HostedGraphConversation,
+  type HostedTurn,
+  type HostInput,
+  type HostOutcome,
+  type SendOptions,
+} from './hosted.ts'
+import { LiveTurns } from './live-turns.ts'
+import { Names } from './names.ts'
+import { closedError, Pool } from './pool.ts'
+import { HostReads } from './reads.ts'
+
+export interface HostConfig {
+  readonly store: Store
+  /** Agents by name: a config without contextId, owner and store, or a function of the conversation that gives one. */
+  readonly agents?: Readonly<Record<string, HostedAgent>>
+  /** Graphs and flows by name, compiled with the same store. */
+  readonly graphs?: Readonly<Record<string, HostedGraph>>
+  /** The agent or graph of conversations whose id has no name. Default: the first. */
+  readonly default?: string
+  /** Lets principals other than the owner write to a conversation. */
+  readonly allow?: (principal: Principal, key: ContextKey) => boolean
+  /** What drives conversations that nobody asks for now. Default: this process. */
+  readonly engine?: Engine
+  /** Called when a turn ends with open requests: somebody is needed. */
+  readonly onRequest?: (notice: RequestNotice) => void
+  /** The most conversations that are open at once. Default: 1,000. */
+  readonly maxOpen?: number
+  /** The most turns that run at once. Default: 100. */
+  readonly maxTurns?: number
+  /** The most messages that wait for a turn to end. Default: 1,000. */
+  readonly maxWaiting?: number
+  /** How long a conversation stays open without use. Default: 5 minutes. */
+  readonly idleMs?: number
+  /** Time and ids, for tests. */
+  readonly clock?: Clock
+  readonly timer?: Timer
+  readonly ids?: Ids
+}
+
+export interface RequestNotice {
+  readonly key: ContextKey
+  readonly requests: readonly RequestData[]
+}
+
+const HOST: OptionSet<HostConfig> = {
+  place: 'createHost()',
+  options: {
+    store: null,
+    agents: 'an object',
+    graphs: 'an object',
+    default: 'a text',
+    allow: 'a function',
+    engine: 'an object',
+    onRequest: 'a function',
+    maxOpen: { least: 1 },
+    maxTurns: { least: 1 },
+    maxWaiting: { least: 0 },
+    idleMs: { leastMs: 1 },
+    clock: 'an object',
+    timer: 'a timer with wait() and after()',
+    ids: 'an object',
+  },
+  foreign: { agent: 'agents: { name: … }', flows: 'graphs', workflows: 'graphs', checkpointer: 'store' },
+}
+
+type Entry = { readonly agent: HostedAgent } | { readonly graph: HostedGraph }
+
+export function createHost(config: HostConfig): Host {
+  return new Host(config)
+}
+
+export class Host {
+  readonly store: Store
+  /** Conversations as they are stored. */
+  readonly reads: HostReads
+  readonly #config: HostConfig
+  readonly #names: Names<Entry>
+  readonly #pool: Pool
+  readonly #gate: Gate
+  readonly #live = new LiveTurns()
+  readonly #engine: Engine
+  readonly #timer: Timer
+  #state: 'created' | 'running' | 'closed' = 'created'
+
+  constructor(config: HostConfig) {
+    checkOptions(config, HOST)
+    checkStore(config.store)
+    const { agents = {}, graphs = {}, maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
+    atLeast('maxOpen', maxOpen, 1)
+    checkGraphs(graphs, config.store)
+    this.#config = config
+    this.store = config.store
+    this.#timer = config.timer ?? systemTimer
+    this.#names = new Names<Entry>(
+      [
+        ...Object.entries(agents).map(([name, agent]) => [name, { agent }] as const),
+        ...Object.entries(graphs).map(([name, graph]) => [name, { graph }] as const),
+      ],
+      config.default,
+    )
+    this.reads = new HostReads(config.store, (contextId) => this.#named(contextId))
+    this.#pool = new Pool({
+      open: (key) => this.#open(key),
+      most: maxOpen,
+      idleMs: config.idleMs ?? 300_000,
+      clock: config.clock ?? systemClock,
+      timer: this.#timer,
+    })
+    this.#gate = new Gate(maxTurns, maxWaiting)
+    this.#engine = config.engine ?? embeddedEngine()
+  }
+
+  /** The names of the agents and graphs. */
+  get names(): readonly string[] {
+    return this.#names.all
+  }
+
+  get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
+    return { open: this.#pool.size, running: this.#gate.running, waiting: this.#gate.waiting }
+  }
+
+  /** Continues what earlier processes left, from now on. Messages are accepted with or without it. */
+  start(): void {
+    if (this.#state !== 'created') return
+    this.#state = 'running'
+    this.#engine.start({
+      store: this.store,
+      timer: this.#timer,
+      isHosted: (contextId) => isTop(contextId) && this.#names.find(contextId) !== undefined,
+      drive: (key) => this.#drive(key),
+    })
+  }
+
+  /** A new id for a conversation with one of the agents or graphs. Nothing is stored before the first message. */
+  newContextId(name: string): string {
+    if (this.#names.get(name) === undefined) throw this.#unknown(name)
+    return this.#names.contextId(name, (this.#config.ids ?? systemIds).next('conversation'))
+  }
+
+  /** The name of the agent or graph that a conversation belongs to. Throws `not-found` for one that is not here. */
+  nameOf(contextId: string): string {
+    return this.#entry(contextId).name
+  }
+
+  /**
+   * Sends a message, or values to a graph; null continues a turn that was cut short. Resolves when the turn is requested,
+   * as soon as there is a place; its outcome comes later, whether or not anybody waits for it.
+   */
+  send(key: ContextKey, input: HostInput, options: SendOptions = {}): Promise<HostedTurn> {
+    return this.#begin(key, (hosted) => hosted.send(input, options))
+  }
+
+  /** Answers some or all open requests by their ids. */
+  answer(
+    key: ContextKey,
+    answers: Readonly<Record<string, Json>>,
+    options: SendOptions = {},
+  ): Promise<HostedTurn> {
+    return this.#begin(key, (hosted) => hosted.answer(answers, options))
+  }
+
+  /** Cancels the running turn, whichever process drives it. */
+  async cancel(key: ContextKey, reason?: string): Promise<void> {
+    await this.#pool.use(this.#checked(key), (hosted) => hosted.cancel(reason))
+  }
+
+  /** The requests of a conversation that wait for an answer. */
+  async requests(key: ContextKey): Promise<readonly RequestData[]> {
+    return this.#pool.use(this.#checked(key), (hosted) => hosted.requests())
+  }
+
+  /** The requests of all conversations of an owner, a page at a time. */
+  async openRequests(
+    owner: Owner,
+    page: { readonly limit?: number; readonly cursor?: string } = {},
+  ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
+    const { heads, next } = await this.store.list({ owner, status: 'waiting', ...page })
+    const hosted = heads.filter(({ key: { contextId } }) => isTop(contextId) && this.#names.find(contextId))
+    const notices = await Promise.all(
+      hosted.map(async ({ key }) => ({ key, requests: await this.requests(key) })),
+    )
+    return {
+      notices: notices.filter(({ requests }) => requests.length > 0),
+      ...(next === undefined ? {} : { next }),
+    }
+  }
+
+  /** Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. */
+  events(key: ContextKey, options: EventsOptions = {}): AsyncGenerator<HostEvent, void, undefined> {
+    return conversationEvents(
+      this.#checked(key),
+      { store: this.store, live: this.#live, timer: this.#timer },
+      options,
+    )
+  }
+
+  /** The agent of a conversation, for programs that need more than the host has. It stays open while `work` runs. */
+  async withAgent<T>(key: ContextKey, work: (agent: Agent) => T | Promise<T>): Promise<T> {
+    return this.#pool.use(this.#checked(key), (hosted) => {
+      if (hosted instanceof HostedAgentConversation) return work(hosted.agent)
+      throw new HoldfastError('wrong-kind', {
+        message: `${quote(key.contextId)} is a conversation of a graph, not of an agent.`,
+        details: { contextId: key.contextId },
+      })
+    })
+  }
+
+  /** Creates a conversation from this one's history, up to its end or to entry `at`, and returns its id. */
+  async fork(
+    key: ContextKey,
+    { to, at }: { readonly to?: string; readonly at?: number } = {},
+  ): Promise<string> {
+    const checked = this.#checked(key)
+    const contextId = to ?? this.newContextId(this.nameOf(key.contextId))
+    if (this.nameOf(contextId) !== this.nameOf(key.contextId))
+      throw new HoldfastError('invalid-option', {
+        message: `A fork of ${quote(key.contextId)} belongs to the same agent: begin its id with ${quote(`${this.nameOf(key.contextId)}:`)}.`,
+      })
+    await forkContext(this.store, checked, { contextId, ...(at === undefined ? {} : { at }) })
+    return contextId
+  }
+
+  /** Erases a conversation and all below it. A message under its id begins a new one. Returns the number of those erased. */
+  async erase(key: ContextKey): Promise<number> {
+    const checked = this.#checked(key)
+    await this.#pool.close(checked)
+    return this.store.erase(checked)
+  }
+
+  /**
+   * Accepts nothing more, stops after the effects under way, and releases every turn: any process may go on with it. The
+   * store stays open.
+   */
+  async shutdown(): Promise<void> {
+    this.#state = 'closed'
+    const stopped = this.#engine.stop()
+    await this.#pool.closeAll()
+    await stopped
+  }
+
+  async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {
+    if (this.#state === 'closed') throw closedError()
+    const checked = this.#checked(key)
+    const begun = Promise.withResolvers<HostedTurn>()
+    const run = this.#gate.run(keyText(checked), () =>
+      this.#pool.use(checked, async (hosted) => {
+        if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
+        const turn = begin(hosted)
+        begun.resolve(turn)
+        await this.#follow(checked, turn)
+      }),
+    )
+    run.catch((error: unknown) => begun.reject(error))
+    return begun.promise
+  }
+
+  async #drive(key: ContextKey): Promise<void> {
+    await this.#gate.run(keyText(key), () =>
+      this.#pool.use(key, (hosted) => hosted.drive((turn) => void this.#follow(key, turn))),
+    )
+  }
+
+  async #follow(key: ContextKey, turn: HostedTurn): Promise<void> {
+    await this.#live.follow(key, turn)
+    this.#notify(key, await turn.outcome)
+  }
+
+  #notify(key: ContextKey, { requests }: HostOutcome): void {
+    if (requests.length === 0) return
+    try {
+      this.#config.onRequest?.({ key, requests })
+    } catch {
+      // The callback of an embedder fails no turn.
+    }
+  }
+
+  async #open(key: ContextKey): Promise<Hosted> {
+    const { name, entry } = this.#entry(key.contextId)
+    if ('graph' in entry) return new HostedGraphConversation(entry.graph, key)
+    const { agent } = entry
+    const { allow, clock, timer, ids } = this.#config
+    const { contextId, tenant, actor } = key
+    return new HostedAgentConversation({
+      name,
+      ...(typeof agent === 'function' ? await agent(key) : agent),
+      contextId,
+      owner: { tenant, actor },
+      store: this.store,
+      ...(allow === undefined ? {} : { allow: (principal: Principal) => allow(principal, key) }),
+      ...(clock === undefined ? {} : { clock }),
+      ...(timer === undefined ? {} : { timer }),
+      ...(ids === undefined ? {} : { ids }),
+    })
+  }
+
+  #named(contextId: string): { readonly name: string; readonly graph?: HostedGraph } | undefined {
+    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
+    if (found === undefined) return undefined
+    return { name: found.name, ...('graph' in found.entry ? { graph: found.entry.graph } : {}) }
+  }
+
+  /** Only conversations of the host's own agents and graphs can be named, and none below them. */
+  #checked(key: ContextKey): ContextKey {
+    const checked = contextKey(key)
+    this.#entry(checked.contextId)
+    return checked
+  }
+
+  #entry(contextId: string): { readonly name: string; readonly entry: Entry } {
+    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
+    if (found === undefined) throw this.#unknown(contextId.split(':')[0] ?? '')
+    return found
+  }
+
+  #unknown(name: string): HoldfastError {
+    return new HoldfastError('not-found', {
+      message: `This host has no agent or graph ${quote(name)}. It has ${this.names.map((each) => quote(each)).join(', ')}.`,
+      details: { name },
+    })
+  }
+}
+
+/** Conversations below others are driven by these, and a person's state is none. */
+function isTop(contextId: string): boolean {
+  return !contextId.includes('/') && contextId !== STATE_CONTEXT
+}
+
+function checkGraphs(graphs: Readonly<Record<string, HostedGraph>>, store: Store): void {
+  for (const [name, graph] of Object.entries(graphs))
+    if (graph.store !== store)
+      throw new HoldfastError('invalid-option', {
+        message: `The graph ${quote(name)} has another store than the host. Compile it with compile({ store }).`,
+      })
+}

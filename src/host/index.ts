@@ -1,0 +1,19 @@
+/** `holdfast/host`: agents and graphs by name, for programs that serve them. */
+export type { HeadStatus } from '../store/index.ts'
+export type { ArtifactContent } from '../tool/index.ts'
+export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
+export { embeddedEngine } from './engine.ts'
+export type { EventsOptions, HostEvent } from './events.ts'
+export type { Host, HostConfig, RequestNotice } from './host.ts'
+export { createHost } from './host.ts'
+export type {
+  HostedAgent,
+  HostedAgentConfig,
+  HostedGraph,
+  HostedTurn,
+  HostInput,
+  HostOutcome,
+  HostSession,
+  SendOptions,
+} from './hosted.ts'
+export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'

@@ -1,0 +1,89 @@
+/**
+ * Deltas of the turns that run in this process, by conversation: the text so far of the model call under way, and its
+ * changes. Nothing here is stored; a reader that misses it loses no entry (R18).
+ */
+import { type ContextKey, type DeltaEvent, isDelta, keyText, type TurnEvent } from '../protocol/index.ts'
+
+/** The text of the model call under way. */
+export interface LiveText {
+  readonly turn: number
+  /** The position of the last entry before the text. */
+  readonly after: number
+  readonly text: string
+}
+
+/** A delta, and the last entry that came before it. */
+export interface LiveDelta {
+  readonly after: number
+  readonly event: DeltaEvent
+}
+
+/** Entries that a text of a model call is complete with, or begins after. */
+export const ENDS_TEXT: ReadonlySet<string> = new Set(['model.start', 'model.end', 'turn.end'])
+
+type Listener = (delta: LiveDelta) => void
+
+interface Live {
+  readonly listeners: Set<Listener>
+  turns: number
+  after: number
+  text: LiveText | undefined
+}
+
+export class LiveTurns {
+  readonly #live = new Map<string, Live>()
+
+  /** Reads a turn to its end. */
+  async follow(key: ContextKey, turn: AsyncIterable<TurnEvent>): Promise<void> {
+    const live = this.#of(key)
+    live.turns += 1
+    try {
+      for await (const event of turn) receive(live, event)
+    } finally {
+      live.turns -= 1
+      live.text = undefined
+      this.#drop(key, live)
+    }
+  }
+
+  /** Calls `listener` with each delta until the returned function is called. */
+  listen(key: ContextKey, listener: Listener): () => void {
+    const live = this.#of(key)
+    live.listeners.add(listener)
+    return () => {
+      live.listeners.delete(listener)
+      this.#drop(key, live)
+    }
+  }
+
+  textOf(key: ContextKey): LiveText | undefined {
+    return this.#live.get(keyText(key))?.text
+  }
+
+  #of(key: ContextKey): Live {
+    const known = this.#live.get(keyText(key))
+    if (known !== undefined) return known
+    const live: Live = { listeners: new Set(), turns: 0, after: 0, text: undefined }
+    this.#live.set(keyText(key), live)
+    return live
+  }
+
+  #drop(key: ContextKey, live: Live): void {
+    if (live.turns === 0 && live.listeners.size === 0) this.#live.delete(keyText(key))
+  }
+}
+
+function receive(live: Live, event: TurnEvent): void {
+  if (isDelta(event)) {
+    if (event.type === 'text.delta' && event.path === undefined) addText(live, event.turn, event.data.text)
+    for (const listener of live.listeners) listener({ after: live.after, event })
+    return
+  }
+  if (event.path !== undefined || event.seq === undefined) return
+  live.after = Math.max(live.after, event.seq)
+  if (ENDS_TEXT.has(event.type)) live.text = undefined
+}
+
+function addText(live: Live, turn: number, text: string): void {
+  live.text = { turn, after: live.after, text: (live.text?.text ?? '') + text }
+}

@@ -1,0 +1,137 @@
+/** The conversations that are open in this process: opened when they are needed, closed when they are idle, bounded. */
+import type { Clock, Timer } from '../base/index.ts'
+import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
+import type { Hosted } from './hosted.ts'
+
+export interface PoolOptions {
+  readonly open: (key: ContextKey) => Promise<Hosted>
+  /** The most conversations that are open at once. */
+  readonly most: number
+  /** How long a conversation stays open without use. */
+  readonly idleMs: number
+  readonly clock: Clock
+  readonly timer: Timer
+}
+
+interface Slot {
+  readonly hosted: Promise<Hosted>
+  users: number
+  usedAt: number
+}
+
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #slots = new Map<string, Slot>()
+  /** Conversations that are closing, by key: one is not opened again before that. */
+  readonly #closing = new Map<string, Promise<void>>()
+  #cancelSweep: (() => void) | undefined
+  #isClosed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  /** Opens the conversation if it is not open, and keeps it open while `work` runs. */
+  async use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
+    const slot = await this.#slot(key)
+    slot.users += 1
+    try {
+      return await work(await slot.hosted)
+    } finally {
+      slot.users -= 1
+      slot.usedAt = this.#options.clock.now()
+    }
+  }
+
+  /** Closes a conversation that is open, such as one that is to be deleted. */
+  async close(key: ContextKey): Promise<void> {
+    const slot = this.#slots.get(keyText(key))
+    if (slot !== undefined) await this.#close(keyText(key), slot)
+  }
+
+  /** Closes all, after the effects under way; opens none from now on. */
+  async closeAll(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelSweep?.()
+    await Promise.allSettled([...this.#slots].map(([name, slot]) => this.#close(name, slot)))
+    await Promise.allSettled(this.#closing.values())
+  }
+
+  async #slot(key: ContextKey): Promise<Slot> {
+    const name = keyText(key)
+    for (;;) {
+      if (this.#isClosed) throw closedError()
+      const known = this.#slots.get(name)
+      if (known !== undefined) return known
+      const closing = this.#closing.get(name)
+      if (closing === undefined) break
+      await closing
+    }
+    if (this.#slots.size >= this.#options.most) this.#makeRoom()
+    const hosted = this.#options.open(key)
+    const slot: Slot = { hosted, users: 0, usedAt: this.#options.clock.now() }
+    this.#slots.set(name, slot)
+    hosted.catch(() => this.#slots.delete(name))
+    this.#sweepLater()
+    return slot
+  }
+
+  /** Closes the conversation that is idle for longest. */
+  #makeRoom(): void {
+    const idle = [...this.#slots]
+      .filter(([, slot]) => isIdle(slot))
+      .toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
+    const [oldest] = idle
+    if (oldest === undefined) throw overloadedError(this.#options.most)
+    void this.#close(...oldest)
+  }
+
+  async #close(name: string, slot: Slot): Promise<void> {
+    this.#slots.delete(name)
+    const closing = slot.hosted.then(
+      (hosted) => hosted.close(),
+      () => {},
+    )
+    const done = closing.catch(() => {}).finally(() => this.#closing.delete(name))
+    this.#closing.set(name, done)
+    await closing
+  }
+
+  #sweepLater(): void {
+    if (this.#cancelSweep !== undefined || this.#isClosed) return
+    this.#cancelSweep = this.#options.timer.after(Math.max(10, this.#options.idleMs / 2), () => {
+      this.#cancelSweep = undefined
+      this.#sweep()
+    })
+  }
+
+  #sweep(): void {
+    const before = this.#options.clock.now() - this.#options.idleMs
+    for (const [name, slot] of [...this.#slots])
+      if (isIdle(slot) && slot.usedAt <= before) void this.#close(name, slot).catch(() => {})
+    if (this.#slots.size > 0) this.#sweepLater()
+  }
+}
+
+function isIdle({ users }: Slot): boolean {
+  return users === 0
+}
+
+function overloadedError(most: number): HoldfastError {
+  return new HoldfastError('overloaded', {
+    message: `This host has ${most} conversations open and all are in use. Nothing was stored. Send it again later.`,
+    retry: 'later',
+    details: { most },
+  })
+}
+
+export function closedError(): HoldfastError {
+  return new HoldfastError('shutdown', {
+    message: 'This host is shutting down. Nothing was stored. Send it again to another, or later.',
+    retry: 'later',
+  })
+}

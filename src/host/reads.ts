@@ -1,0 +1,176 @@
+/** Reads of conversations for protocols: heads, entries, messages, traces, states and artifacts. Opens and changes nothing. */
+import { Agent, type MessageQuery, viewsOf } from '../agent/index.ts'
+import { loadSession, readTrace } from '../journal/index.ts'
+import {
+  type ArtifactInfo,
+  type ContextKey,
+  defined,
+  type Entry,
+  HoldfastError,
+  type JsonObject,
+  type Message,
+  type Owner,
+  quote,
+  type TraceEntry,
+  type Usage,
+} from '../protocol/index.ts'
+import type { Head, HeadStatus, ReadRange, Store } from '../store/index.ts'
+import type { ArtifactContent } from '../tool/index.ts'
+import type { HostedGraph } from './hosted.ts'
+
+export interface ConversationInfo {
+  readonly contextId: string
+  /** The name of its agent or graph. */
+  readonly name: string
+  readonly kind: 'agent' | 'graph'
+  readonly status: HeadStatus
+  readonly turn: number
+  /** The position of the newest entry. */
+  readonly seq: number
+  readonly outcome?: string
+  readonly createdAt: string
+  readonly activeAt: string
+  readonly metadata: JsonObject
+  readonly usage: Usage
+}
+
+export interface ListConversations {
+  readonly name?: string
+  readonly status?: HeadStatus
+  /** A text in the id or in the newest messages, any case; the 200 newest conversations are searched. */
+  readonly query?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+export interface ConversationPage {
+  readonly conversations: readonly ConversationInfo[]
+  readonly next?: string
+}
+
+interface Named {
+  readonly name: string
+  readonly graph?: HostedGraph
+}
+
+const MOST_SEARCHED = 200
+const SEARCHED_MESSAGES = 50
+
+export class HostReads {
+  readonly #store: Store
+  readonly #find: (contextId: string) => Named | undefined
+
+  /** `find`: the agent or graph of a conversation; undefined if the host has none. */
+  constructor(store: Store, find: (contextId: string) => Named | undefined) {
+    this.#store = store
+    this.#find = find
+  }
+
+  /** Conversations of an owner, most recently active first. */
+  async list(
+    owner: Owner,
+    { name, status, query, limit = 50, cursor }: ListConversations,
+  ): Promise<ConversationPage> {
+    const search = query?.trim().toLowerCase()
+    const page = await this.#store.list({
+      owner,
+      limit: search ? MOST_SEARCHED : limit,
+      ...defined({ status, cursor }),
+      ...(name === undefined ? {} : { prefix: `${name}:` }),
+    })
+    const heads = page.heads.filter(({ key }) => this.#find(key.contextId) !== undefined)
+    const matching = search ? await this.#matching(heads, search) : heads
+    return {
+      conversations: await Promise.all(matching.slice(0, limit).map((head) => this.#info(head))),
+      ...(page.next === undefined || search ? {} : { next: page.next }),
+    }
+  }
+
+  /** Undefined if it does not exist, or was erased. */
+  async info(key: ContextKey): Promise<ConversationInfo | undefined> {
+    const head = await this.#store.head(key)
+    return head === undefined || head.status === 'erased' ? undefined : this.#info(head)
+  }
+
+  async entries(key: ContextKey, range: ReadRange): Promise<readonly Entry[]> {
+    return this.#store.read(key, range)
+  }
+
+  async messages(key: ContextKey, query: MessageQuery = {}): Promise<readonly Message[]> {
+    return this.#views(key).messageStore.getRecent(key.contextId, query)
+  }
+
+  async trace(key: ContextKey, turn?: number): Promise<readonly TraceEntry[]> {
+    return readTrace(this.#store, key, defined({ turn }))
+  }
+
+  /** The state of a graph, or the active values of an agent's conversation. */
+  async state(key: ContextKey): Promise<unknown> {
+    const graph = this.#find(key.contextId)?.graph
+    if (graph !== undefined) return (await graph.getState({ contextId: key.contextId, owner: key })) ?? null
+    const { active = [], metadata = {} } = await loadSession(this.#store, key)
+    return { active, metadata }
+  }
+
+  /** The graph of a conversation as Mermaid, with its newest run. */
+  async mermaid(key: ContextKey): Promise<string> {
+    const graph = this.#find(key.contextId)?.graph
+    if (graph === undefined)
+      throw new HoldfastError('wrong-kind', {
+        message: `${quote(key.contextId)} is a conversation with an agent: it has no graph.`,
+        details: { contextId: key.contextId },
+      })
+    const where = { contextId: key.contextId, owner: key }
+    return graph.toMermaid({ trace: await graph.trace(where) })
+  }
+
+  artifacts(key: ContextKey): Promise<readonly ArtifactInfo[]> {
+    return this.#views(key).artifactStore.list(key.contextId)
+  }
+
+  async artifact(key: ContextKey, id: string, version?: number): Promise<ArtifactContent> {
+    const { tenant, actor, contextId } = key
+    const { artifacts } = new Agent({ store: this.#store, owner: { tenant, actor }, contextId })
+    return artifacts.read(id, defined({ version }))
+  }
+
+  #views({ tenant, actor }: ContextKey): ReturnType<typeof viewsOf> {
+    return viewsOf(this.#store, { tenant, actor })
+  }
+
+  async #matching(heads: readonly Head[], search: string): Promise<Head[]> {
+    const found: Head[] = []
+    for (const head of heads) {
+      const { key } = head
+      if (key.contextId.toLowerCase().includes(search)) found.push(head)
+      else {
+        const messages = await this.messages(key, { maxMessages: SEARCHED_MESSAGES })
+        if (messages.some(({ content }) => textOf(content).toLowerCase().includes(search))) found.push(head)
+      }
+    }
+    return found
+  }
+
+  async #info({ key, status, turn, seq, outcome, createdAt, activeAt }: Head): Promise<ConversationInfo> {
+    const found = this.#find(key.contextId)
+    const { metadata = {}, totals } = await loadSession(this.#store, key)
+    return {
+      contextId: key.contextId,
+      name: found?.name ?? '',
+      kind: found?.graph === undefined ? 'agent' : 'graph',
+      status,
+      turn,
+      seq,
+      ...defined({ outcome }),
+      createdAt: new Date(createdAt).toISOString(),
+      activeAt: new Date(activeAt).toISOString(),
+      metadata,
+      usage: totals.usage,
+    }
+  }
+}
+
+function textOf(content: Message['content']): string {
+  if (typeof content === 'string') return content
+  return content.map((part) => ('text' in part ? part.text : '')).join(' ')
+}

@@ -1,0 +1,321 @@
+/** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
+import { Hono } from 'hono'
+import { debugThrown, systemClock } from '../../base/index.ts'
+import type { Host } from '../../host/index.ts'
+import { checkOptions, type Json, type JsonObject, type OptionSet } from '../../protocol/index.ts'
+import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
+import { type Authenticate, type Caller, unauthorized } from './caller.ts'
+import { jsonBody, OpenLimit, RateLimit } from './limits.ts'
+import { Metrics } from './metrics.ts'
+import { openApi } from './openapi.ts'
+import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
+import type { Route, RouteCall, RouteServer } from './route.ts'
+import { ROUTES } from './routes.ts'
+
+export interface HttpOptions {
+  /** Who calls. Without it everybody is the local owner: for loopback only. */
+  readonly authenticate?: Authenticate
+  /** Origins that browsers may call from. Default: none but the server's own. */
+  readonly cors?: readonly string[]
+  /** The largest body. Default: 1 MB. */
+  readonly maxBodyBytes?: number
+  /** Requests of one caller in a minute. Default: 600. */
+  readonly requestsPerMinute?: number
+  /** Open streams in all, and of one caller. Default: 10,000 and 100. */
+  readonly maxStreams?: number
+  readonly maxStreamsEach?: number
+  /** A stream that is silent for so long gets a heartbeat. Default: 15 seconds. */
+  readonly heartbeatMs?: number
+  /** Gets one line for each request. Default: none. */
+  readonly accessLog?: (line: AccessLine) => void
+  /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface AccessLine {
+  readonly at: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+  readonly tenant?: string
+  readonly actor?: string
+  readonly code?: string
+}
+
+const HTTP: OptionSet<HttpOptions> = {
+  place: 'createHttp()',
+  options: {
+    authenticate: 'a function',
+    cors: 'a list',
+    maxBodyBytes: { least: 1 },
+    requestsPerMinute: { least: 1 },
+    maxStreams: { least: 1 },
+    maxStreamsEach: { least: 1 },
+    heartbeatMs: { leastMs: 1 },
+    accessLog: 'a function',
+    onError: 'a function',
+  },
+  foreign: { auth: 'authenticate', bodyLimit: 'maxBodyBytes', logger: 'accessLog' },
+}
+
+export interface HttpServer {
+  /** A fetch handler: Express, Next, Fastify, Bun and Deno can mount it. */
+  readonly fetch: (request: Request) => Promise<Response>
+  /** True if callers are authenticated. */
+  readonly isAuthenticated: boolean
+  readonly document: JsonObject
+}
+
+const LOCAL: Caller = { tenant: 'local', actor: 'local' }
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
+  checkOptions(options, HTTP)
+  const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
+  const app = new Hono({ strict: false })
+  const server = new Server(host, options, document)
+  for (const route of ROUTES) {
+    const checks = await checksOf(route)
+    app.on(route.method, honoPath(route.path), (context) =>
+      server.answer(context.req.raw, { route, checks, params: context.req.param() }),
+    )
+  }
+  app.notFound(async (context) =>
+    server.guarded(context.req.raw, 'none', () => {
+      throw new HttpProblem({
+        status: 404,
+        code: 'not-found',
+        detail: 'There is no such address. See /openapi.json.',
+      })
+    }),
+  )
+  return {
+    fetch: async (request) => {
+      const preflight = server.preflight(request)
+      return preflight ?? (await app.fetch(request))
+    },
+    isAuthenticated: options.authenticate !== undefined,
+    document,
+  }
+}
+
+interface Checks {
+  readonly body?: SchemaCheck
+  readonly query: Readonly<Record<string, { readonly type: unknown; readonly check: SchemaCheck }>>
+}
+
+async function checksOf({ body, query = {} }: Route): Promise<Checks> {
+  const entries = await Promise.all(
+    Object.entries(query).map(
+      async ([name, schema]) => [name, { type: schema['type'], check: await schemaCheck(schema) }] as const,
+    ),
+  )
+  return {
+    query: Object.fromEntries(entries),
+    ...(body === undefined ? {} : { body: await schemaCheck(body) }),
+  }
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+interface Matched {
+  readonly route: Route
+  readonly checks: Checks
+  readonly params: Readonly<Record<string, string>>
+}
+
+class Server {
+  readonly #options: HttpOptions
+  readonly #shared: RouteServer
+  readonly #rate: RateLimit
+  readonly #metrics = new Metrics()
+
+  constructor(host: Host, options: HttpOptions, document: JsonObject) {
+    this.#options = options
+    const {
+      maxStreams = 10_000,
+      maxStreamsEach = 100,
+      requestsPerMinute = 600,
+      heartbeatMs = 15_000,
+    } = options
+    const streams = new OpenLimit(maxStreams, maxStreamsEach)
+    this.#rate = new RateLimit(requestsPerMinute, systemClock)
+    this.#shared = {
+      host,
+      streams,
+      heartbeatMs,
+      metrics: () => this.#metrics.text(host, streams.total),
+      document: () => document,
+    }
+  }
+
+  /** The answer to a preflight request; undefined for any other. */
+  preflight(request: Request): Response | undefined {
+    if (request.method !== 'OPTIONS') return undefined
+    const origin = this.#allowedOrigin(request)
+    return new Response(null, {
+      status: origin === undefined ? 403 : 204,
+      headers: {
+        ...SECURITY_HEADERS,
+        ...(origin === undefined
+          ? {}
+          : {
+              ...corsHeaders(origin),
+              'access-control-allow-methods': 'GET, POST, DELETE',
+              'access-control-allow-headers':
+                'authorization, content-type, idempotency-key, last-event-id, x-api-key',
+              'access-control-max-age': '600',
+            }),
+      },
+    })
+  }
+
+  answer(request: Request, { route, checks, params }: Matched): Promise<Response> {
+    return this.guarded(request, route.id, async (seen) => {
+      const caller = route.isPublic ? LOCAL : await this.#caller(request)
+      if (!route.isPublic) seen.caller = caller
+      this.#rate.take(route.isPublic ? 'public' : `${caller.tenant} ${caller.actor}`)
+      const call: RouteCall = {
+        request,
+        params: decoded(params),
+        query: queryOf(request, checks),
+        body: await this.#body(request, checks),
+        caller,
+        server: this.#shared,
+      }
+      return route.handle(call)
+    })
+  }
+
+  /** Turns every failure into a problem, and records the request. */
+  async guarded(
+    request: Request,
+    route: string,
+    work: (seen: { caller?: Caller }) => Promise<Response> | Response,
+  ): Promise<Response> {
+    const started = performance.now()
+    const seen: { caller?: Caller } = {}
+    let problem: Problem | undefined
+    let response: Response
+    try {
+      response = await work(seen)
+    } catch (error) {
+      problem = problemOf(error)
+      if (problem.status === 500) this.#failed(error)
+      response = problemResponse(problem)
+    }
+    const ms = performance.now() - started
+    this.#metrics.count(route, response.status, ms / 1000)
+    this.#log({
+      request,
+      route,
+      status: response.status,
+      ms,
+      ...seen,
+      ...(problem ? { code: problem.code } : {}),
+    })
+    return this.#finished(request, response)
+  }
+
+  async #caller(request: Request): Promise<Caller> {
+    const { authenticate } = this.#options
+    if (authenticate === undefined) return LOCAL
+    const caller = await authenticate(request)
+    if (caller === undefined) throw unauthorized()
+    return caller
+  }
+
+  async #body(request: Request, { body: check }: Checks): Promise<Json> {
+    if (check === undefined) return null
+    const body = (await jsonBody(request, this.#options.maxBodyBytes ?? 1_000_000)) as Json
+    const issues = check(body)
+    if (issues.length > 0) throw badRequest('The body does not fit.', issues.slice(0, 20).map(issueText))
+    return body
+  }
+
+  #finished(request: Request, response: Response): Response {
+    const origin = this.#allowedOrigin(request)
+    for (const [name, value] of Object.entries({
+      ...SECURITY_HEADERS,
+      ...(origin ? corsHeaders(origin) : {}),
+    }))
+      response.headers.set(name, value)
+    return response
+  }
+
+  #allowedOrigin(request: Request): string | undefined {
+    const origin = request.headers.get('origin')
+    return origin !== null && this.#options.cors?.includes(origin) ? origin : undefined
+  }
+
+  #log({ request, route, status, ms, caller, code }: Logged): void {
+    this.#options.accessLog?.({
+      at: new Date().toISOString(),
+      method: request.method,
+      route,
+      status,
+      ms: Math.round(ms),
+      ...(caller === undefined ? {} : { tenant: caller.tenant, actor: caller.actor }),
+      ...(code === undefined ? {} : { code }),
+    })
+  }
+
+  #failed(error: unknown): void {
+    const { onError } = this.#options
+    if (onError === undefined) debugThrown('A request', error)
+    else onError(error)
+  }
+}
+
+interface Logged {
+  readonly request: Request
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+  readonly caller?: Caller
+  readonly code?: string
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return { 'access-control-allow-origin': origin, vary: 'Origin' }
+}
+
+function decoded(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.normalize('NFC')]))
+}
+
+function queryOf(request: Request, { query }: Checks): RouteCall['query'] {
+  const given = new URL(request.url).searchParams
+  const values: Record<string, string | number | boolean> = {}
+  for (const [name, text] of given) {
+    const rule = query[name]
+    if (rule === undefined) throw badRequest(`There is no parameter ${JSON.stringify(name.slice(0, 100))}.`)
+    if (given.getAll(name).length > 1) throw badRequest(`The parameter ${name} is given twice.`)
+    const value = typed(text, rule.type)
+    const issues = rule.check(value)
+    if (issues.length > 0) throw badRequest(`The parameter ${name} does not fit.`, issues.map(issueText))
+    values[name] = value
+  }
+  return values
+}
+
+function typed(text: string, type: unknown): string | number | boolean {
+  if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function issueText({ path = [], message }: ReturnType<SchemaCheck>[number]): string {
+  const place = path.map((each) => (typeof each === 'object' ? String(each.key) : String(each))).join('.')
+  return place === '' ? message : `${place}: ${message}`
+}

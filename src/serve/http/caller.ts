@@ -1,0 +1,106 @@
+/** Who calls: the port for authentication, and three ready ways. A caller is a tenant and an actor, never less. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { HoldfastError, type JsonObject } from '../../protocol/index.ts'
+import { HttpProblem } from './problem.ts'
+
+export interface Caller {
+  readonly tenant: string
+  readonly actor: string
+  readonly scopes?: readonly string[]
+  /** Reach the tools of the caller's turns, in memory. Never stored. */
+  readonly credentials?: JsonObject
+}
+
+/** Undefined if the request does not say who it is, or not truly. */
+export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined
+
+export interface BearerOptions {
+  /** The address of the keys (JWKS); they are fetched again when a token names an unknown one. */
+  readonly jwksUrl?: string
+  /** A shared secret, at least 32 bytes, for HS256. Give one of the two. */
+  readonly secret?: string
+  readonly issuer: string
+  readonly audience: string
+  /** The claim that is the actor. Default: `sub`. */
+  readonly actorClaim?: string
+  /** The claim that is the tenant. Without one in the token, it is refused. Default: `tenant`. */
+  readonly tenantClaim?: string
+  /** Signature algorithms. Default: for keys RS256, PS256, ES256 and EdDSA, for a secret HS256; never `none`. */
+  readonly algorithms?: readonly string[]
+}
+
+/** Bearer tokens that are JWTs, verified by `jose`: signature, issuer, audience, time, algorithm. */
+export async function bearerAuth(options: BearerOptions): Promise<Authenticate> {
+  const { jwksUrl, secret, issuer, audience, actorClaim = 'sub', tenantClaim = 'tenant' } = options
+  if ((jwksUrl === undefined) === (secret === undefined))
+    throw invalid('bearerAuth() needs either jwksUrl or secret.')
+  if (!issuer || !audience)
+    throw invalid('bearerAuth() needs issuer and audience: a token for somebody else must not count.')
+  const key = secret === undefined ? undefined : new TextEncoder().encode(secret)
+  if (key !== undefined && key.length < 32)
+    throw invalid('The secret of bearerAuth() must have at least 32 bytes.')
+  const jose = await import('jose')
+  const algorithms = [
+    ...(options.algorithms ?? (key === undefined ? ['RS256', 'PS256', 'ES256', 'EdDSA'] : ['HS256'])),
+  ]
+  const keys = jwksUrl === undefined ? undefined : jose.createRemoteJWKSet(new URL(jwksUrl))
+  return async (request) => {
+    const token = bearerToken(request)
+    if (token === undefined) return undefined
+    try {
+      const checks = { issuer, audience, algorithms, requiredClaims: ['exp'] }
+      const { payload } =
+        keys === undefined
+          ? await jose.jwtVerify(token, key as Uint8Array, checks)
+          : await jose.jwtVerify(token, keys, checks)
+      const [actor, tenant] = [payload[actorClaim], payload[tenantClaim]]
+      if (typeof actor !== 'string' || typeof tenant !== 'string' || actor === '' || tenant === '')
+        return undefined
+      const { scope } = payload
+      return {
+        tenant,
+        actor,
+        ...(typeof scope === 'string' ? { scopes: scope.split(' ').filter((each) => each !== '') } : {}),
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+export interface ApiKey {
+  /** SHA-256 of the key, in hex: `printf %s "$KEY" | sha256sum`. The key itself is in no config. */
+  readonly sha256: string
+  readonly tenant: string
+  readonly actor: string
+  readonly scopes?: readonly string[]
+}
+
+/** Keys in `Authorization: Bearer KEY` or `X-API-Key: KEY`. */
+export function apiKeyAuth(keys: readonly ApiKey[]): Authenticate {
+  const known = keys.map(({ sha256, ...caller }) => {
+    if (!/^[0-9a-f]{64}$/i.test(sha256)) throw invalid('An API key needs sha256: 64 hex digits.')
+    return { hash: Buffer.from(sha256, 'hex'), caller }
+  })
+  return (request) => {
+    const key = request.headers.get('x-api-key') ?? bearerToken(request)
+    if (!key) return undefined
+    const hash = createHash('sha256').update(key).digest()
+    let found: Caller | undefined
+    // Every key is compared, so that the time tells nothing.
+    for (const each of known) if (timingSafeEqual(each.hash, hash)) found = each.caller
+    return found
+  }
+}
+
+function bearerToken(request: Request): string | undefined {
+  return /^Bearer ([\x21-\x7e]{1,8192})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+}
+
+export function unauthorized(): HttpProblem {
+  return new HttpProblem({ status: 401, code: 'unauthorized', detail: 'Send a valid token or key.' })
+}
+
+function invalid(message: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message })
+}

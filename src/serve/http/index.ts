@@ -1,0 +1,5 @@
+/** `holdfast/http`: a host over HTTP, as a fetch handler. */
+export type { AccessLine, HttpOptions, HttpServer } from './app.ts'
+export { createHttp } from './app.ts'
+export type { ApiKey, Authenticate, BearerOptions, Caller } from './caller.ts'
+export { apiKeyAuth, bearerAuth } from './caller.ts'

@@ -1,0 +1,121 @@
+/** Failures as problem details (RFC 9457). Never a stack trace, and of an unknown error not even its message. */
+import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  'invalid-key': 400,
+  'invalid-entry': 400,
+  'invalid-option': 400,
+  'invalid-answer': 400,
+  'invalid-update': 400,
+  'wrong-kind': 400,
+  'too-large': 413,
+  'key-reused': 409,
+  'not-pending': 409,
+  'not-found': 404,
+  erased: 404,
+  pruned: 410,
+  exists: 409,
+  'in-use': 409,
+  owned: 409,
+  moved: 409,
+  busy: 409,
+  paused: 409,
+  expired: 409,
+  'nothing-to-continue': 409,
+  forbidden: 403,
+  overloaded: 503,
+  'inbox-full': 503,
+  'store-busy': 503,
+  'store-full': 503,
+  shutdown: 503,
+}
+
+export interface Problem {
+  readonly status: number
+  /** A code of the guide, or one of HTTP: `unauthorized`, `rate-limited`. */
+  readonly code: string
+  readonly detail: string
+  readonly retryAfterS?: number
+  readonly issues?: readonly string[]
+}
+
+/** Thrown by handlers. */
+export class HttpProblem extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.name = 'HttpProblem'
+    this.problem = problem
+  }
+}
+
+/** The same for a conversation that does not exist and for one of somebody else. */
+export function notFound(): HttpProblem {
+  return new HttpProblem({ status: 404, code: 'not-found', detail: 'There is no such conversation.' })
+}
+
+export function badRequest(detail: string, issues?: readonly string[]): HttpProblem {
+  return new HttpProblem({
+    status: 400,
+    code: 'invalid-request',
+    detail,
+    ...(issues === undefined ? {} : { issues }),
+  })
+}
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof HttpProblem) return error.problem
+  if (!HoldfastError.is(error))
+    return { status: 500, code: 'internal', detail: 'The server failed. Its log has the reason.' }
+  return problemWith(error.code, error.message)
+}
+
+/** The problem of a code and message of the runtime, such as those of a refused turn. */
+export function problemWith(code: string, message: string): Problem {
+  const status = STATUS[code as ErrorCode] ?? 500
+  if (code === 'not-found' || code === 'erased') return notFound().problem
+  return {
+    status,
+    code,
+    detail: status === 500 ? 'The server failed. Its log has the reason.' : message,
+    ...(status === 503 ? { retryAfterS: 1 } : {}),
+  }
+}
+
+export function problemResponse({ status, code, detail, retryAfterS, issues }: Problem): Response {
+  const body: JsonObject = {
+    type: 'about:blank',
+    title: TITLES[status] ?? 'Error',
+    status,
+    code,
+    detail,
+    ...(issues === undefined ? {} : { issues }),
+  }
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
+      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    },
+  })
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  408: 'Request timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  416: 'Range not satisfiable',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Unavailable',
+}

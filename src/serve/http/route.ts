@@ -1,0 +1,62 @@
+/** A route: what it takes and gives as JSON Schema, which validates requests and becomes the OpenAPI document. */
+
+import type { Host } from '../../host/index.ts'
+import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
+import type { Caller } from './caller.ts'
+import type { OpenLimit } from './limits.ts'
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** As in OpenAPI: `/conversations/{id}`. */
+  readonly path: string
+  /** The name of the operation. */
+  readonly id: string
+  readonly summary: string
+  /** Parameters of the query, by name: JSON Schema. */
+  readonly query?: Readonly<Record<string, JsonObject>>
+  /** The JSON Schema of the body. */
+  readonly body?: JsonObject
+  readonly responses: Readonly<Record<number, RouteResponse>>
+  /** Needs no caller. */
+  readonly isPublic?: true
+  readonly handle: (call: RouteCall) => Promise<Response> | Response
+}
+
+export interface RouteResponse {
+  readonly description: string
+  /** The content of `application/json`. */
+  readonly schema?: JsonObject
+  /** Other media types. */
+  readonly types?: readonly string[]
+}
+
+/** A request that was checked. */
+export interface RouteCall {
+  readonly request: Request
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly body: Json
+  readonly caller: Caller
+  readonly server: RouteServer
+}
+
+/** Everything that the routes of one server share. */
+export interface RouteServer {
+  readonly host: Host
+  readonly streams: OpenLimit
+  readonly heartbeatMs: number
+  readonly metrics: () => string
+  readonly document: () => JsonObject
+}
+
+/** The key of the conversation in the path: always one of the caller's own. */
+export function keyOf({ params, caller: { tenant, actor } }: RouteCall): ContextKey {
+  return { tenant, actor, contextId: params['id'] ?? '' }
+}
+
+export function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  })
+}

@@ -1,0 +1,122 @@
+/** Routes that begin a turn: a message, an answer. The turn goes on whether or not the caller stays. */
+import type { HostedTurn } from '../../host/index.ts'
+import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
+import { HttpProblem, problemWith } from './problem.ts'
+import { json, keyOf, type RouteCall } from './route.ts'
+import { type StreamForm, streamResponse } from './stream.ts'
+
+interface Send {
+  readonly message?: string | readonly JsonObject[]
+  readonly values?: JsonObject
+  readonly continue?: true
+  readonly whileBusy?: 'queue' | 'steer' | 'interrupt' | 'reject'
+  readonly metadata?: JsonObject
+  readonly credentials?: JsonObject
+}
+
+export async function send(call: RouteCall): Promise<Response> {
+  const { message, values, continue: goesOn, whileBusy, metadata, credentials } = call.body as Send
+  const given = [message, values, goesOn].filter((each) => each !== undefined)
+  if (given.length !== 1)
+    throw new HttpProblem({
+      status: 400,
+      code: 'invalid-request',
+      detail: 'Send one of message, values and continue.',
+    })
+  const key = keyOf(call)
+  const idempotencyKey = keyHeader(call.request) ?? `http_${crypto.randomUUID()}`
+  const { host } = call.server
+  return respond(call, key, () =>
+    host.send(key, (message ?? values ?? null) as string | JsonObject | null, {
+      auth: authOf(call, credentials),
+      ...(goesOn ? {} : { key: idempotencyKey }),
+      ...(whileBusy === undefined ? {} : { whileBusy }),
+      ...(metadata === undefined ? {} : { metadata }),
+    }),
+  )
+}
+
+export async function answer(call: RouteCall): Promise<Response> {
+  const { answers, credentials } = call.body as { answers: Record<string, Json>; credentials?: JsonObject }
+  const key = keyOf(call)
+  const idempotencyKey = keyHeader(call.request)
+  return respond(call, key, () =>
+    call.server.host.answer(key, answers, {
+      auth: authOf(call, credentials),
+      ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
+    }),
+  )
+}
+
+function authOf({ caller }: RouteCall, credentials: JsonObject | undefined) {
+  const { tenant, actor, scopes } = caller
+  const all = { ...caller.credentials, ...credentials }
+  return {
+    tenant,
+    actor,
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(Object.keys(all).length === 0 ? {} : { credentials: all }),
+  }
+}
+
+/** As a stream up to the end of the turn, as its outcome, or as soon as it is accepted. */
+async function respond(
+  call: RouteCall,
+  key: ContextKey,
+  begin: () => Promise<HostedTurn>,
+): Promise<Response> {
+  const { host } = call.server
+  const since = (await host.reads.info(key))?.seq ?? 0
+  const form = streamForm(call.request)
+  const turn = await begin()
+  const first = await firstEvent(turn)
+  if (first?.type === 'turn.refused') {
+    const { code, message } = first.data as { code: string; message: string }
+    throw new HttpProblem(problemWith(code, message))
+  }
+  if (form !== undefined) return turnStream(call, key, { form, since, turn: first?.turn ?? 0 })
+  if (call.query['wait'] !== true) return json({ contextId: key.contextId, since }, 202)
+  const { cause: _, ...outcome } = await turn.outcome
+  return json({ contextId: key.contextId, ...outcome })
+}
+
+async function firstEvent(turn: HostedTurn) {
+  for await (const event of turn) return event
+  return undefined
+}
+
+interface TurnStream {
+  readonly form: StreamForm
+  readonly since: number
+  readonly turn: number
+}
+
+function turnStream(call: RouteCall, key: ContextKey, { form, since, turn }: TurnStream): Response {
+  const { host, streams, heartbeatMs } = call.server
+  const leave = streams.enter(`${key.tenant} ${key.actor}`)
+  const events = host.events(key, { since, heartbeatMs, signal: call.request.signal })
+  return streamResponse(events, {
+    form,
+    isLast: (event) => event.type === 'entry' && event.entry.type === 'turn.end' && event.entry.turn >= turn,
+    onClose: leave,
+  })
+}
+
+/** Undefined if the caller takes JSON. */
+export function streamForm(request: Request): StreamForm | undefined {
+  const accept = request.headers.get('accept') ?? ''
+  if (accept.includes('text/event-stream')) return 'sse'
+  return accept.includes('application/x-ndjson') ? 'ndjson' : undefined
+}
+
+export function keyHeader(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return undefined
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new HttpProblem({
+      status: 400,
+      code: 'invalid-request',
+      detail: 'Idempotency-Key must have 1 to 200 visible ASCII characters.',
+    })
+  return key
+}

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import { createHost, type HostEvent } from '../../src/host/index.ts'
+import { defineTool, memoryStore } from '../../src/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { until } from '../turn/kit.ts'
+
+const OWNER = { tenant: 'acme', actor: 'ann' }
+const key = (contextId: string, owner = OWNER) => ({ ...owner, contextId })
+
+async function collect(
+  events: AsyncIterable<HostEvent>,
+  isLast: (event: HostEvent) => boolean,
+): Promise<HostEvent[]> {
+  const seen: HostEvent[] = []
+  for await (const event of events) {
+    seen.push(event)
+    if (isLast(event)) break
+  }
+  return seen
+}
+
+const isEnd = (event: HostEvent): boolean => event.type === 'entry' && event.entry.type === 'turn.end'
+
+describe('a host', () => {
+  test('opens the agent that the id names, and the first for an id without a name', async () => {
+    const store = memoryStore()
+    const host = createHost({
+      store,
+      agents: {
+        support: { model: new ScriptedModel(['I am support.', 'Again.']) },
+        sales: (session) => ({ model: new ScriptedModel([`Sales for ${session.actor}.`]) }),
+      },
+    })
+    const sent = async (contextId: string): Promise<string | undefined> =>
+      (await (await host.send(key(contextId), 'Hi')).outcome).text
+    expect(await sent('sales:1')).toBe('Sales for ann.')
+    expect(await sent('support:1')).toBe('I am support.')
+    expect(await sent('plain')).toBe('Again.')
+    await expect(host.send(key('other:1'), 'Hi')).rejects.toMatchObject({ code: 'not-found' })
+    await expect(host.send(key('support:1/call'), 'Hi')).rejects.toMatchObject({ code: 'not-found' })
+    expect(host.newContextId('sales')).toMatch(/^sales:conversation_/)
+    await host.shutdown()
+    await expect(host.send(key('support:1'), 'Hi')).rejects.toMatchObject({ code: 'shutdown' })
+  })
+
+  test('runs graphs of the same store, and refuses one of another', async () => {
+    const store = memoryStore()
+    const build = graph({ state: { question: value<string>(), answer: value<string>() } })
+      .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
+      .addEdge(START, 'write')
+      .addEdge('write', END)
+    const host = createHost({ store, graphs: { flow: build.compile({ store }) } })
+    const { state } = await (await host.send(key('flow:1'), { question: 'why?' })).outcome
+    expect(state).toEqual({ question: 'why?', answer: 'You asked: why?' })
+    expect(() => createHost({ store, graphs: { flow: build.compile() } })).toThrow('has another store')
+  })
+
+  test('streams entries exactly once from any position, with the text so far', async () => {
+    const store = memoryStore()
+    const host = createHost({ store, agents: { a: { model: new ScriptedModel(['One two three.']) } } })
+    const all = collect(host.events(key('a:1')), isEnd)
+    await (await host.send(key('a:1'), 'Hi')).outcome
+    const entries = (await all).flatMap((event) => (event.type === 'entry' ? [event.entry] : []))
+    expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1))
+    const text = (await all).flatMap((event) =>
+      event.type === 'delta' && event.event.type === 'text.delta' ? [event.event.data.text] : [],
+    )
+    expect('One two three.'.startsWith(text.join(''))).toBe(true)
+    for (const { seq } of entries.slice(0, -1)) {
+      const rest = await collect(host.events(key('a:1'), { since: seq }), isEnd)
+      expect(rest.map((event) => event.type === 'entry' && event.entry.seq)).toEqual(
+        entries.slice(seq).map((entry) => entry.seq),
+      )
+    }
+  })
+
+  test('a request notifies, is listed for its owner alone, and is answered', async () => {
+    const store = memoryStore()
+    const notices: string[] = []
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays',
+      input: z.object({ amount: z.number() }),
+      approve: 'always',
+      run: ({ amount }) => `paid ${amount}`,
+    })
+    const host = createHost({
+      store,
+      agents: {
+        a: {
+          model: new ScriptedModel([{ calls: [{ tool: 'pay', args: { amount: 5 } }] }, 'Done.']),
+          tools: [pay],
+        },
+      },
+      onRequest: ({ key: { contextId } }) => notices.push(contextId),
+    })
+    const outcome = await (await host.send(key('a:1'), 'Pay 5')).outcome
+    expect(outcome.status).toBe('input-required')
+    await until('a notice', () => notices.length === 1)
+    expect((await host.openRequests({ tenant: 'acme', actor: 'bob' })).notices).toEqual([])
+    const { notices: open } = await host.openRequests(OWNER)
+    const [request] = open[0]?.requests ?? []
+    await expect(
+      (await host.answer(key('a:1'), { [request?.requestId ?? '']: true }, { auth: { actor: 'eve' } }))
+        .outcome,
+    ).resolves.toMatchObject({ error: { code: 'forbidden' } })
+    const answered = await host.answer(key('a:1'), { [request?.requestId ?? '']: true })
+    expect((await answered.outcome).text).toBe('Done.')
+  })
+
+  test('bounds turns and waiting messages, and refuses the rest without storing it', async () => {
+    const store = memoryStore()
+    const gate = Promise.withResolvers<void>()
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Holds',
+      input: z.object({}),
+      run: () => gate.promise.then(() => 'ok'),
+    })
+    const host = createHost({
+      store,
+      maxTurns: 1,
+      maxWaiting: 1,
+      agents: {
+        a: () => ({
+          model: new ScriptedModel([{ calls: [{ tool: 'hold', args: {} }] }, 'ok']),
+          tools: [hold],
+        }),
+      },
+    })
+    const first = await host.send(key('a:1'), 'one')
+    const second = host.send(key('a:2'), 'two')
+    await expect(host.send(key('a:3'), 'three')).rejects.toMatchObject({ code: 'overloaded', retry: 'later' })
+    expect(host.load).toMatchObject({ running: 1, waiting: 1 })
+    expect(await store.head(key('a:3'))).toBeUndefined()
+    gate.resolve()
+    expect((await first.outcome).status).toBe('completed')
+    expect((await (await second).outcome).status).toBe('completed')
+  })
+
+  test('closes idle conversations, and opens them again', async () => {
+    let opened = 0
+    const host = createHost({
+      store: memoryStore(),
+      idleMs: 20,
+      agents: {
+        a: () => {
+          opened += 1
+          return { model: new ScriptedModel(['ok', 'ok']) }
+        },
+      },
+    })
+    await (await host.send(key('a:1'), 'one')).outcome
+    await until('it is closed', () => host.load.open === 0)
+    await (await host.send(key('a:1'), 'two')).outcome
+    expect(opened).toBe(2)
+    await host.shutdown()
+  })
+
+  test('an open conversation makes room for another if it is idle, and is refused if not', async () => {
+    const host = createHost({
+      store: memoryStore(),
+      maxOpen: 1,
+      agents: { a: () => ({ model: new ScriptedModel(['ok', 'ok']) }) },
+    })
+    await (await host.send(key('a:1'), 'one')).outcome
+    await until('there is room', async () => {
+      const turn = await host.send(key('a:2'), 'two').catch(() => undefined)
+      return (await turn?.outcome)?.status === 'completed'
+    })
+    expect(host.load.open).toBe(1)
+  })
+
+  test('continues unread input and open turns that another process left', async () => {
+    const store = memoryStore()
+    await store.append({
+      key: key('a:1'),
+      id: 'x',
+      since: 0,
+      inbox: [{ type: 'input', key: 'k', data: { message: 'Hi', principal: OWNER } }],
+    })
+    const host = createHost({ store, agents: { a: { model: new ScriptedModel(['Hello.']) } } })
+    const events = collect(host.events(key('a:1')), isEnd)
+    host.start()
+    const entries = (await events).flatMap((event) => (event.type === 'entry' ? [event.entry.type] : []))
+    expect(entries).toEqual(['input', 'claim', 'turn.start', 'model.start', 'model.end', 'turn.end'])
+    await host.shutdown()
+  })
+
+  test('shutdown releases a running turn, and another host goes on with it', async () => {
+    const store = memoryStore()
+    const gate = Promise.withResolvers<void>()
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow',
+      input: z.object({}),
+      run: () => gate.promise.then(() => 'ok'),
+    })
+    const agents = (replies: ConstructorParameters<typeof ScriptedModel>[0]) => ({
+      a: { model: new ScriptedModel(replies), tools: [slow] },
+    })
+    const first = createHost({ store, agents: agents([{ calls: [{ tool: 'slow', args: {} }] }]) })
+    const turn = await first.send(key('a:1'), 'Hi')
+    await until('the tool runs', async () => (await store.head(key('a:1')))?.seq === 6)
+    const down = first.shutdown()
+    gate.resolve()
+    await down
+    await turn.outcome
+    const second = createHost({ store, agents: agents(['Done.']) })
+    second.start()
+    await until('it ends', async () => (await store.head(key('a:1')))?.status === 'idle')
+    await second.shutdown()
+    const types = (await store.read(key('a:1'))).map(({ type }) => type)
+    expect(types.filter((type) => type === 'tool.start')).toHaveLength(1)
+    expect(types.at(-1)).toBe('turn.end')
+  })
+})
