@@ -4,7 +4,6 @@
  */
 
 import type { Agent } from '../agent/index.ts'
-import { STATE_CONTEXT } from '../agent/index.ts'
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
 import { checkStore } from '../drive/index.ts'
 import { forkContext, recreateContext } from '../journal/index.ts'
@@ -353,9 +352,9 @@ export class Host {
   }
 }
 
-/** Conversations below others are driven by these, and a person's state is none. */
+/** Conversations below others are driven by these; a person's state and grants, whose names begin with `~`, are none. */
 function isTop(contextId: string): boolean {
-  return !contextId.includes('/') && contextId !== STATE_CONTEXT
+  return !contextId.includes('/') && !contextId.startsWith('~')
 }
 
 function checkGraphs(graphs: Readonly<Record<string, HostedGraph>>, store: Store): void {
