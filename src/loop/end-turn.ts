@@ -17,6 +17,8 @@ export interface Ending {
   readonly output?: Json
   /** The reason given for calls that are not run. */
   readonly why?: string
+  /** Open calls are the caller's: they stay unsettled. */
+  readonly handsOn?: boolean
 }
 
 /** Appends `turn.end`: the outcome, the usage, and when to wake up if the turn waits. */

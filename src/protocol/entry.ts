@@ -117,6 +117,7 @@ export interface EntryData {
   'model.start': { readonly model: string; readonly iteration: number; readonly attempt?: number }
   'model.end': {
     readonly content: readonly AssistantPart[]
+    /** As reported by the model; `given` for a reply from elsewhere, whose calls run here. */
     readonly finish: string
     /** The model that replied, as `provider/model`. */
     readonly model?: string
@@ -403,3 +404,6 @@ export type Position = {
   readonly wakeAt?: number
   readonly erasedUpTo?: number
 }
+
+/** `finish` of a reply that no model of this conversation has written. */
+export const GIVEN = 'given'
