@@ -51,17 +51,19 @@ async function replyOf({ store, key }: EndedRun): Promise<readonly Message[]> {
   const own = transcript(entries)
   const reply = own.findLastIndex(({ role }) => role === 'assistant')
   if (reply < 0) return []
-  const settled = new Set(
-    entries.filter(isKnown).flatMap((one) => (one.type === 'tool.end' ? one.data.callId : [])),
-  )
+  const open = new Set(entries.filter(isKnown).flatMap(handedOn))
   const edited = new Map(entries.filter(isKnown).flatMap(editedArgs))
   return own.slice(reply).flatMap((message): readonly Message[] => {
     if (message.role === 'assistant')
       return [{ ...message, content: message.content.map((part) => withArgs(part, edited)) }]
     if (message.role !== 'tool') return [message]
-    const content = message.content.filter(({ callId }) => settled.has(callId))
+    const content = message.content.filter(({ callId }) => !open.has(callId))
     return content.length === 0 ? [] : [{ ...message, content }]
   })
+}
+
+function handedOn(entry: KnownEntry): readonly string[] {
+  return entry.type === 'turn.end' ? (entry.data.handedOn ?? []) : []
 }
 
 function editedArgs(entry: KnownEntry): readonly (readonly [string, Json])[] {

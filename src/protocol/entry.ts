@@ -187,6 +187,8 @@ export interface EntryData {
     readonly maximum?: number
     readonly stopped?: StopRequest
     readonly wakeAt?: number
+    /** Calls of the last reply that the caller of the turn runs elsewhere: they are not settled here. */
+    readonly handedOn?: readonly string[]
     /** The last reply as data, validated, if the turn had an output schema and completed. */
     readonly output?: Json
   }
