@@ -91,6 +91,7 @@ export {
   ownTexts,
   PERSONS_TYPES,
   personsEntries,
+  personsTexts,
   personsWords,
   pickedTexts,
   pickedWords,
