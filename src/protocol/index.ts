@@ -97,7 +97,6 @@ export {
   pickedWords,
   programsContent,
   textOf,
-  textsIn,
 } from './persons-words.ts'
 export { quote } from './quote.ts'
 export type {

@@ -144,7 +144,7 @@ export function personsTexts(value: Json | undefined): readonly string[] {
 }
 
 /** Every text and number in a value. */
-export function textsIn(value: Json | undefined): readonly string[] {
+function textsIn(value: Json | undefined): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
   return Object.values(value).flatMap((inner) => (inner === undefined ? [] : textsIn(inner)))

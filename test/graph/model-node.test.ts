@@ -141,7 +141,7 @@ describe('hooks of the node', () => {
       }) =>
         edit({ messages: [...prompt.messages, { role: 'user', content: 'And quickly.', by: 'program' }] }),
     }
-    await oneCall({ model, on: on as never }).invoke(hello)
+    await oneCall({ model, on }).invoke(hello)
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain('And quickly.')
   })
 })
@@ -225,7 +225,7 @@ describe('the prompt', () => {
         beforeLlm: ({ prompt }: { prompt: { messages: readonly Message[] } }) =>
           void seen.push(...prompt.messages),
       }
-      await oneCall({ model, tools, on: on as never }).invoke({ messages })
+      await oneCall({ model, tools, on }).invoke({ messages })
       expect(await vendorProblems(seen, tools)).toEqual([])
       expect(model.calls).toHaveLength(1)
     },

@@ -55,7 +55,8 @@ type Run = ToolDefinition<ReturnType<typeof jsonSchema>, unknown>['run']
 
 export function toolOf(
   name: string,
-  run: (args: Readonly<Record<string, unknown>>, context: ToolContext) => unknown = () => `${name} done`,
+  run: (args: Readonly<Record<string, string | number>>, context: ToolContext) => unknown = () =>
+    `${name} done`,
   more: Partial<Pick<Tool, 'replay' | 'approve' | 'exclusive'>> = {},
 ): Tool {
   const definition = {
@@ -65,7 +66,7 @@ export function toolOf(
     ...more,
     run: run as Run,
   }
-  return defineTool(definition as Parameters<typeof defineTool>[0]) as Tool
+  return defineTool(definition as Parameters<typeof defineTool>[0])
 }
 
 /** The results in the state, one line each: tool, status, output. */

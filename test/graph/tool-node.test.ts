@@ -28,6 +28,11 @@ const calls = (...tools: readonly (string | readonly [string, object])[]) => ({
   ),
 })
 
+interface HowToRun {
+  readonly round?: { readonly toolConcurrency?: number }
+  readonly more?: { readonly exclusive?: boolean }
+}
+
 describe('a round of calls', () => {
   it('has these entries, in the graph and below it', async () => {
     const store = memoryStore()
@@ -106,10 +111,10 @@ describe('a round of calls', () => {
   })
 
   it.each([
-    ['all at once', {}, {}, ['begin 1', 'begin 2', 'end 1', 'end 2']],
-    ['one after the other', { toolConcurrency: 1 }, {}, ['begin 1', 'end 1', 'begin 2', 'end 2']],
-    ['alone', {}, { exclusive: true }, ['begin 1', 'end 1', 'begin 2', 'end 2']],
-  ])('runs calls %s', async (_, round, more, order) => {
+    ['all at once', {}, ['begin 1', 'begin 2', 'end 1', 'end 2']],
+    ['one after the other', { round: { toolConcurrency: 1 } }, ['begin 1', 'end 1', 'begin 2', 'end 2']],
+    ['alone', { more: { exclusive: true } }, ['begin 1', 'end 1', 'begin 2', 'end 2']],
+  ])('runs calls %s', async (_, { round = {}, more = {} }: HowToRun, order) => {
     const seen: string[] = []
     const look = toolOf(
       'look',
@@ -139,9 +144,9 @@ describe('a round of calls', () => {
           afterLlm: () => void points.push('afterLlm'),
           beforeEachTool: ({ pending, edit }) => {
             points.push('beforeEachTool')
-            edit({ n: Number((pending.args as { n: number }).n) * 10 })
+            edit({ n: (pending.args as { n: number }).n * 10 })
           },
-          afterEachTool: ({ result, edit }) => edit(`${String(result.output)}!`),
+          afterEachTool: ({ result, edit }) => edit(`${result.output as string}!`),
           afterTools: ({ add }) => add('Mind the gap.'),
         },
         plugins: [
@@ -192,7 +197,7 @@ describe('people', () => {
     const book = toolOf('book', (_, { answers }) =>
       answers['seat'] === undefined
         ? ask({ kind: 'choice', prompt: 'Which seat?', name: 'seat', options: ['aisle', 'window'] })
-        : `booked ${String(answers['seat'])}`,
+        : `booked ${answers['seat'] as string}`,
     )
     const flow = loopOf([calls('book'), 'Done.'], { tools: [book] })
     const { requests } = await flow.invoke(hello, where)
