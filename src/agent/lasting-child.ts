@@ -4,12 +4,11 @@
  */
 import { metadataOf, type TurnView } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
-import type { ContextKey, JsonObject, Usage } from '../protocol/index.ts'
+import { type ContextKey, type JsonObject, TASK_METADATA, type Usage } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Agent } from './agent.ts'
 
-/** Metadata of a turn: its task, and the conversation before that task. */
-const TASK = '~task'
+/** Metadata of a turn: the conversation before its task. */
 const BEFORE = '~before'
 
 type Before = { readonly usage: Usage; readonly seq: number }
@@ -33,13 +32,13 @@ export async function enterLasting(agent: Agent, where: Where): Promise<Lasting>
   await endOther(agent, where)
   const lastTurn = async (): Promise<TurnView | undefined> => {
     const last = await agent.lastTurn()
-    return last !== undefined && (await metadataOf(last))[TASK] === task ? last : undefined
+    return last !== undefined && (await metadataOf(last))[TASK_METADATA] === task ? last : undefined
   }
   const { totals, open, seq } = await loadSession(store, key)
   const own = open === undefined ? await lastTurn() : undefined
   const metadata = open?.metadata ?? (own === undefined ? {} : await metadataOf(own))
   const before = (metadata[BEFORE] as Before | undefined) ?? { usage: totals.usage, seq }
-  return { metadata: { [TASK]: task, [BEFORE]: before }, before, lastTurn }
+  return { metadata: { [TASK_METADATA]: task, [BEFORE]: before }, before, lastTurn }
 }
 
 /** Ends an open or waiting turn of another task: its answers would be taken for this one's. */
@@ -48,7 +47,7 @@ async function endOther(agent: Agent, { store, key, task }: Where): Promise<void
   if (open === undefined && parked === undefined) return
   const last = open === undefined ? await agent.lastTurn() : undefined
   const of = open === undefined ? last && (await metadataOf(last)) : open.metadata
-  if (of?.[TASK] === task) return
+  if (of?.[TASK_METADATA] === task) return
   await agent.cancel('its caller went on')
   await agent.start()
   await agent.turn?.outcome

@@ -407,5 +407,8 @@ export type Position = {
   readonly erasedUpTo?: number
 }
 
+/** Metadata of a turn in a conversation that several tasks of a graph share: the task that it belongs to. */
+export const TASK_METADATA = '~task'
+
 /** `finish` of a reply that no model of this conversation has written. */
 export const GIVEN = 'given'
