@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { modelNode, pendingCalls, toolNode } from '../../src/agent/index.ts'
 import { END, graph, list, Send, START } from '../../src/graph/index.ts'
 import { entity } from '../../src/grounding/index.ts'
-import type { Message } from '../../src/protocol/index.ts'
+import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { ask, defineTool } from '../../src/tool/index.ts'
@@ -327,6 +327,84 @@ describe('what a node knows from its earlier rounds', () => {
     expect(outcome.requests[0]?.prompt).toContain('Run it again?')
     expect(resultsIn(outcome)[0]).toContain('pay unknown')
     expect(paid).toBe(1)
+  })
+})
+
+describe('a round that was cut off', () => {
+  it('by a cancel: every call has a result, and the run goes on with null', async () => {
+    const begun = gate()
+    const ran: unknown[] = []
+    const look = toolOf('look', async ({ n }, { signal }) => {
+      ran.push(n)
+      begun.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new Error('stopped')
+    })
+    const script = [calls(['look', { n: 1 }], ['look', { n: 2 }]), 'Done.']
+    const flow = loopOf(script, { tools: [look], round: { toolConcurrency: 1 } })
+    const running = flow.stream(hello, where)
+    await begun.promise
+    await flow.cancel(where)
+    expect((await running.outcome).status).toBe('cancelled')
+    const outcome = await flow.stream(null, where).outcome
+    expect({ status: outcome.status, ran }).toEqual({ status: 'completed', ran: [1] })
+    expect(resultsIn(outcome).map((line) => line.split(':')[0])).toEqual(['look error', 'look not-run'])
+  })
+
+  it('by a hook that throws: another attempt has the results so far, and runs nothing twice', async () => {
+    const ran: unknown[] = []
+    let failures = 1
+    const script = [calls('pay', 'look'), 'Done.']
+    const tools = [toolOf('pay', () => void ran.push('pay')), toolOf('look', () => void ran.push('look'))]
+    const flow = loopOf(script, {
+      tools,
+      round: {
+        on: {
+          afterTools: () => {
+            if (failures-- > 0) throw new Error('no room')
+          },
+        },
+      },
+    })
+    expect((await flow.stream(hello, where).outcome).error).toMatchObject({
+      code: 'hook-failed',
+      node: 'tools',
+    })
+    const outcome = await flow.stream(null, where).outcome
+    expect(outcome.status).toBe('completed')
+    expect(ran).toEqual(['pay', 'look'])
+    expect(resultsIn(outcome)).toEqual(['pay ok: null', 'look ok: null'])
+  })
+
+  it('by a crash, and cancelled before anybody went on: its other calls are not run by the next round', async () => {
+    const mortals: Mortal[] = []
+    const store = memoryStore({ liveness: livenessOf(mortals) })
+    const ran: unknown[] = []
+    const born = (death?: Death) => {
+      const process = new Mortal(`p${mortals.length + 1}`, store, death)
+      mortals.push(process)
+      const pay = toolOf('pay', ({ n }) => process.act('effect', () => void ran.push(n)))
+      const script = [calls(['pay', { n: 1 }], ['pay', { n: 2 }]), calls(['pay', { n: 3 }]), 'Done.']
+      const model = new ScriptedModel(
+        ({ prompt }) => script[prompt.filter(({ role }) => role === 'assistant').length] ?? '',
+      )
+      const ports = { store: process.store, ids: process.ids }
+      const flow = loopOf(model, { tools: [pay], round: { toolConcurrency: 1 }, ...ports })
+      return { died: process.died, flow }
+    }
+    const first = born({ of: 'effect', at: 1, when: 'after' })
+    void first.flow.stream(hello, where)
+    await first.died
+    const { flow } = born()
+    await flow.cancel(where)
+    const next = { messages: [{ role: 'user', content: 'Something else.' }] } as const
+    const outcome = await flow.stream(next, where).outcome
+    expect(outcome.status).toBe('completed')
+    expect(ran).toEqual([1, 3])
+    const ends = (await store.read({ ...LOCAL_OWNER, contextId: `${contextId}/tools~1` })).filter(
+      ({ type }) => type === 'turn.end',
+    )
+    expect(ends.map(({ data }) => data['outcome'])).toEqual(['cancelled', 'stop'])
   })
 })
 
