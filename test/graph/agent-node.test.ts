@@ -1,7 +1,7 @@
 /** Agents as nodes: messages of the state as their conversation, and a memory between runs. */
 import { describe, expect, it } from 'vitest'
 import { agentNode } from '../../src/agent/index.ts'
-import { END, graph, list, START, value } from '../../src/graph/index.ts'
+import { END, graph, list, Send, START, value } from '../../src/graph/index.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -42,6 +42,20 @@ describe('messages of the state', () => {
     expect(state.answer).toBe('As I said.')
     expect(model.calls[0]?.prompt.at(-1)?.role).toBe('user')
   })
+})
+
+it('the input of a Send reaches the mapping of the node', async () => {
+  const model = new ScriptedModel(({ prompt }) => `Seen: ${JSON.stringify(prompt.at(-1)?.content)}`)
+  const flow = graph({ state: { answers: list<string>() } })
+    .addNode('clerk', agentNode({ model }), {
+      input: (_, sent) => `Look at ${String(sent as number)}.`,
+      output: (answer) => ({ answers: answer }),
+    })
+    .addConditionalEdges(START, () => [1, 2].map((n) => new Send('clerk', n)))
+    .addEdge('clerk', END)
+    .compile()
+  const { state } = await flow.invoke({})
+  expect(state.answers.map((answer) => /Look at \d/.exec(answer)?.[0])).toEqual(['Look at 1', 'Look at 2'])
 })
 
 describe('a memory', () => {
