@@ -268,7 +268,7 @@ function modelAndTools(rounds: readonly ScriptedStep[], approve: { readonly appr
 }
 
 const payAndLook: ScriptedStep = { text: 'Let me see.', calls: [{ tool: 'pay' }, { tool: 'look' }] }
-const payMore: ScriptedStep = { calls: [{ tool: 'pay', args: { n: 2 } }] }
+const payOnly: ScriptedStep = { calls: [{ tool: 'pay', args: { n: 2 } }] }
 
 /** Each call is a task of its own, side by side. */
 function toolsSideBySide(process: GraphProcess): Graph<Channels> {
@@ -420,12 +420,12 @@ export const GRAPH_SCENARIOS: readonly GraphPlay[] = [
   {
     name: 'graph: a model and its tools as nodes',
     inputs: [question],
-    build: modelAndTools([payAndLook, payMore]),
+    build: modelAndTools([payAndLook, payOnly]),
   },
   {
     name: 'graph: tools as a node that asks for approval',
     inputs: [question],
-    build: modelAndTools([payAndLook], { approve: 'always' }),
+    build: modelAndTools([payOnly], { approve: 'always' }),
     answer: () => true,
   },
   { name: 'graph: tools as tasks side by side', inputs: [question], build: toolsSideBySide },
