@@ -1,5 +1,5 @@
 /** Reads a trace with those of the sub-agents and graphs that ran below its calls and nodes. */
-import type { ContextKey, TraceEntry } from '../protocol/index.ts'
+import { type ContextKey, type EntryData, TASK_METADATA, type TraceEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { readTrace } from './read-trace.ts'
 import type { TraceOptions } from './trace.ts'
@@ -34,16 +34,53 @@ async function treeOf(
   for (let cursor: string | undefined; depth < DEEPEST && names.length > 0; ) {
     const page = await store.list({ owner, parent: contextId, ...(cursor === undefined ? {} : { cursor }) })
     for (const head of page.heads) {
-      const parent = parentIn(trace, head.key.contextId.slice(contextId.length + 1))
-      if (head.parent?.kind !== 'child' || parent === undefined) continue
-      const whole = await readTrace(store, head.key)
-      const during = whole.filter(({ timestamp }) => timestamp >= parent.from && timestamp <= parent.to)
-      below.push({ of: parent.name, ...(await treeOf(store, head.key, { trace: during, depth: depth + 1 })) })
+      if (head.parent?.kind !== 'child') continue
+      for (const { of, trace: part } of await partsOf(store, head.key, trace))
+        below.push({ of, ...(await treeOf(store, head.key, { trace: part, depth: depth + 1 })) })
     }
     cursor = page.next
     if (cursor === undefined) break
   }
   return { contextId, trace, below }
+}
+
+interface TracePart {
+  /** The call or task of the parent. */
+  readonly of: string
+  readonly trace: readonly TraceEntry[]
+}
+
+/** The trace of a child, by the calls and tasks of its parent's trace. */
+async function partsOf(
+  store: Source,
+  key: ContextKey,
+  above: readonly TraceEntry[],
+): Promise<readonly TracePart[]> {
+  const child = key.contextId.slice(key.contextId.lastIndexOf('/') + 1)
+  const parent = parentIn(above, child)
+  if (parent === undefined) return child.includes(SHARED) ? sharedParts(store, key, above) : []
+  const { name, from, to } = parent
+  const whole = await readTrace(store, key)
+  return [{ of: name, trace: whole.filter(({ timestamp }) => timestamp >= from && timestamp <= to) }]
+}
+
+/** In the name of a conversation that several tasks share. */
+const SHARED = '~'
+
+async function sharedParts(
+  store: Source,
+  key: ContextKey,
+  above: readonly TraceEntry[],
+): Promise<readonly TracePart[]> {
+  const tasks = new Map<number, string>()
+  for (const { type, turn, data } of await store.read(key)) {
+    const { metadata } = data as Partial<EntryData['turn.start']>
+    const name = type === 'turn.start' ? metadata?.[TASK_METADATA] : undefined
+    const parent = typeof name === 'string' ? parentIn(above, name) : undefined
+    if (parent !== undefined) tasks.set(turn, parent.name)
+  }
+  const parts = Map.groupBy(await readTrace(store, key), ({ turn }) => tasks.get(turn))
+  return [...parts].flatMap(([of, trace]) => (of === undefined ? [] : [{ of, trace }]))
 }
 
 /** A child is called as its call or task, perhaps with a key of its own after a dot. */

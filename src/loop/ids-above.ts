@@ -24,7 +24,7 @@ import {
   type Entry,
   type EntryData,
   ownTexts,
-  textsIn,
+  personsTexts,
 } from '../protocol/index.ts'
 
 /** The judge of ids of a conversation, for its children. */
@@ -71,7 +71,7 @@ export function idsOfRun({ key, now, seen, personsEntries, above }: RunKnowledge
 
 /** Every text that a person gave to a run, at any depth. Picked options are the asker's words. */
 function textsOf({ type, data }: Entry): readonly string[] {
-  if (type === 'graph.start') return textsIn((data as EntryData['graph.start']).update)
+  if (type === 'graph.start') return personsTexts((data as EntryData['graph.start']).update)
   return type === 'request.end' ? ownTexts(data) : []
 }
 

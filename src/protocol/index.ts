@@ -31,6 +31,7 @@ export type {
   StopRequest,
   TaskData,
 } from './entry.ts'
+export { GIVEN, TASK_METADATA } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'
@@ -99,12 +100,12 @@ export {
   ownTexts,
   PERSONS_TYPES,
   personsEntries,
+  personsTexts,
   personsWords,
   pickedTexts,
   pickedWords,
   programsContent,
   textOf,
-  textsIn,
 } from './persons-words.ts'
 export { quote } from './quote.ts'
 export type {

@@ -1,7 +1,7 @@
 /** The person's words in a journal: the entries that hold them, and the tokens in them that may be ids. */
 import { foldedText } from './entity.ts'
 import type { Entry, EntryData, RequestData } from './entry.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { UserContent } from './message.ts'
 
 /** The types of entries that may hold the person's words. */
@@ -135,8 +135,16 @@ const LONGEST_TOKEN = 64
 /** Per message. A longer list of ids is data, not a mention. */
 const MOST_TOKENS = 256
 
+/** The texts in the values of a person's input: not those of messages and parts that others have written. */
+export function personsTexts(value: Json | undefined): readonly string[] {
+  if (typeof value !== 'object' || value === null) return textsIn(value)
+  const { role, content, by } = value as JsonObject
+  const isOthers = by === 'program' || (content !== undefined && (role === 'assistant' || role === 'tool'))
+  return isOthers ? [] : Object.values(value).flatMap((inner) => personsTexts(inner))
+}
+
 /** Every text and number in a value. */
-export function textsIn(value: Json | undefined): readonly string[] {
+function textsIn(value: Json | undefined): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
   return Object.values(value).flatMap((inner) => (inner === undefined ? [] : textsIn(inner)))

@@ -1,9 +1,9 @@
 /** The trace with what ran below: sub-agents of tools, agents and graphs of nodes. */
 import { expect, it } from 'vitest'
-import { Agent, agentNode, agentTool } from '../../src/agent/index.ts'
-import { END, graph, START, value } from '../../src/graph/index.ts'
+import { Agent, agentNode, agentTool, modelNode, pendingCalls, toolNode } from '../../src/agent/index.ts'
+import { END, graph, list, START, value } from '../../src/graph/index.ts'
 import { readTraceTree, type TraceTree } from '../../src/journal/index.ts'
-import { LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { asking, calls, probe } from '../turn/kit.ts'
@@ -73,6 +73,29 @@ it('nests the agents and graphs of nodes in their nodes', async () => {
     '  effect_execution save',
     '  node_execution write',
     '  turn_result',
+    'turn_result',
+  ])
+})
+
+it('nests each round of a tool node in its task, though the rounds share a conversation', async () => {
+  const store = memoryStore()
+  const tools = [probe('read'), probe('save')]
+  const model = new ScriptedModel([calls('read'), calls('save'), 'Done.'])
+  const flow = graph({ name: 'flow', state: { messages: list<Message>() } })
+    .addNode('model', modelNode({ model, tools }))
+    .addNode('tools', toolNode({ tools }))
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
+    .addEdge('tools', 'model')
+    .compile({ store })
+  await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
+  expect(outline(await readTraceTree(store, { ...LOCAL_OWNER, contextId: 'run' }))).toEqual([
+    'user_input',
+    ...['node_execution model', '  llm_call', '  turn_result'],
+    ...['node_execution tools', '  tool_execution read', '  turn_result'],
+    ...['node_execution model', '  llm_call', '  turn_result'],
+    ...['node_execution tools', '  tool_execution save', '  turn_result'],
+    ...['node_execution model', '  llm_call', '  turn_result'],
     'turn_result',
   ])
 })
