@@ -1,12 +1,13 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
-
+import { tmpdir } from 'node:os'
 import { agentTool } from '../../src/agent/index.ts'
 import { entity, grounded } from '../../src/grounding/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
 import { breakpoint } from '../../src/plugin/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
-import { ask } from '../../src/tool/index.ts'
+import { ask, type Tool } from '../../src/tool/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
 import type { Process, Script } from './world.ts'
 
@@ -220,6 +221,22 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process), look(process)] }),
   },
   {
+    name: 'a command that is approved, and one that is not',
+    steps: [{ say: 'run' }, { answer: ({ about }) => JSON.stringify(about).includes('echo done') }],
+    replies: {
+      run: [
+        {
+          calls: ['echo done', 'echo refused'].map((text) => ({
+            tool: 'execute_command',
+            args: { command: text },
+          })),
+        },
+        'Run.',
+      ],
+    },
+    config: (process) => ({ tools: [process.remembered(command as Tool)] }),
+  },
+  {
     name: 'a history from elsewhere, and what is said about it',
     steps: [
       { once: ({ agent }) => agent.importMessages(HISTORY), leaves: 'import' },
@@ -231,6 +248,9 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process)] }),
   },
 ]
+
+/** Without a sandbox: looking for one takes time in every process. The commands leave nothing. */
+const [command] = await loadTools({ cwd: tmpdir(), toolIds: ['execute_command'], sandbox: 'off' })
 
 const HISTORY = [
   { role: 'user', content: 'how is the weather?' },

@@ -152,6 +152,18 @@ export class Process {
     })
   }
 
+  /** A tool that does something itself; the world remembers that it began to. */
+  remembered(tool: Tool): Tool {
+    return {
+      ...tool,
+      run: async (input, context) => {
+        const { callId, idempotencyKey: key } = context
+        await this.#body.effect({ tool: tool.name, callId, key })
+        return tool.run(input, context)
+      },
+    }
+  }
+
   /** Says something to the turn that runs, unless that was said before, and waits until it is durable. */
   async sayWhileRunning(text: string): Promise<void> {
     if (!(await this.#isPosted(text)))
