@@ -16,7 +16,7 @@ export type {
   TurnOutcome,
   WhileBusy,
 } from './agent/index.ts'
-export { Agent, agentNode, agentTool } from './agent/index.ts'
+export { Agent, agentTool } from './agent/index.ts'
 export type { Limits } from './loop/index.ts'
 export type { LanguageModel, ModelOptions } from './model/index.ts'
 export type {

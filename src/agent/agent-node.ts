@@ -1,56 +1,26 @@
-/** An agent run below another loop: as a node of a graph, or as a tool of another agent (R17). */
+/** An agent as a node of a graph (R17). */
 import {
-  type AnswerOrigins,
-  attachCause,
   type ChildContext,
   type ChildResult,
-  HANDED_DOWN,
   isComplete,
-  leastLimits,
-  metadataBelow,
   type Runnable,
-  runChild,
   type TurnOutcome,
 } from '../drive/index.ts'
-import { loadSession } from '../journal/index.ts'
-import type { LogConfig } from '../observe/index.ts'
-import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
-import type { StandardSchema } from '../tool/index.ts'
-import { Agent } from './agent.ts'
-import { type AgentConfig, setUp } from './config.ts'
-import { newestSightings } from './sightings.ts'
-import type { TurnOptions } from './turn-options.ts'
+import { invalidOption, type Message, type UserContent } from '../protocol/index.ts'
+import type { TurnPart } from '../turn/index.ts'
+import { windowOf } from './message-window.ts'
+import { checkSubAgent, runBelow, type SubAgentConfig, type WithOutput } from './run-below.ts'
 
-/** The config of a sub-agent: an agent without a conversation of its own. */
-export type SubAgentConfig<Output = unknown> = Omit<AgentConfig<Output>, FromAbove> & {
-  /** Never set: derived from the call. Keeps an `Agent` from matching this type. */
-  readonly contextId?: never
+/** The config of an agent as a node. */
+export type AgentNodeConfig<Output = unknown> = SubAgentConfig<Output> & {
+  /** True: the node has one conversation with the agent, in all steps and runs. Its input is then the next message. */
+  readonly memory?: boolean
 }
-
-/** The config of a sub-agent with structured output. */
-export type WithOutput<Output> = SubAgentConfig<Output> & {
-  readonly output: StandardSchema<unknown, Output>
-}
-
-type FromAbove =
-  | 'contextId'
-  | 'owner'
-  | 'store'
-  | 'autoSave'
-  | 'allow'
-  | 'credentials'
-  | 'clock'
-  | 'timer'
-  | 'ids'
-  | keyof LogConfig
-
-const FROM_ABOVE: readonly FromAbove[] = [
-  ...(['contextId', 'owner', 'store', 'autoSave', 'allow'] as const),
-  ...(['credentials', 'clock', 'timer', 'ids', 'quiet', 'log', 'sessions', 'logger'] as const),
-]
 
 /**
- * Takes a message, returns the agent's last text, or its output if the config has an `output` schema. Each task of the graph gets its own conversation below the graph's.
+ * Takes a message, or the messages of the state as the conversation so far. Returns the agent's last text, or its output
+ * if the config has an `output` schema. Each task of the graph gets its own conversation below the graph's, unless the
+ * node has a memory.
  *
  * @example
  * graph.addNode('research', agentNode({ model: 'openai/gpt-4.1-mini', settings: { temperature: 0.3 }, tools: [search] }), {
@@ -58,70 +28,51 @@ const FROM_ABOVE: readonly FromAbove[] = [
  *   output: (text) => ({ answer: text }),
  * })
  */
-export function agentNode<Output>(config: WithOutput<Output>): Runnable<string, Output>
-export function agentNode(config: SubAgentConfig): Runnable<string, string>
-export function agentNode(config: SubAgentConfig): Runnable<string, unknown> {
-  checkSubAgent('agentNode() takes a config as for an Agent.', config)
-  return { '~run': (below, message) => runAgent(config, message, below) }
+export function agentNode<Output>(
+  config: AgentNodeConfig<Output> & WithOutput<Output>,
+): Runnable<string | readonly Message[], Output>
+export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], string>
+export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], unknown> {
+  const { memory = false, ...rest } = config ?? {}
+  // An agent is refused as what it is, not as its copy.
+  const own = config?.memory === undefined ? config : rest
+  checkSubAgent('agentNode() takes a config as for an Agent.', own)
+  if (typeof memory !== 'boolean') throw invalidOption('memory', 'must be true or false')
+  return { '~run': (below, input) => runAgent(own, input, { below, lasts: memory }) }
 }
 
-/** Reports a config that would fail every call where it is defined. */
-export function checkSubAgent(what: string, config: unknown): void {
-  if (typeof config !== 'object' || config === null)
-    throw new HoldfastError('invalid-option', { message: what })
-  if (config instanceof Agent)
-    throw new HoldfastError('invalid-option', {
-      message: `${what} Pass { model, systemPrompt, tools }, not an Agent: each call gets a conversation of its own.`,
-    })
-  const inherited = FROM_ABOVE.find((name) => (config as Partial<AgentConfig>)[name] !== undefined)
-  if (inherited !== undefined)
-    throw invalidOption(inherited, 'cannot be set for a sub-agent: its caller sets it. Leave it out')
-  setUp({ ...config, contextId: 'sub-agent' })
-}
-
+/** An agent below a call or a node, until it ends or waits. */
 export async function runAgent(
   config: SubAgentConfig,
-  message: string,
-  below: ChildContext,
+  input: string | readonly Message[],
+  { below, lasts = false }: { readonly below: ChildContext; readonly lasts?: boolean },
 ): Promise<ChildResult<unknown>> {
-  const { childScope, name, principal, credentials, signal } = below
-  const { contextId, ...ports } = childScope.config
-  const key = childKey({ ...ports.owner, contextId }, name)
-  const agent = new Agent({
-    ...config,
-    ...ports,
-    contextId: key.contextId,
-    parent: contextId,
-    credentials: () => credentials,
-    allow: () => true,
-    // The caller's observers see its turns, too.
-    log: false,
-    sessions: false,
-  })
-  const limits = leastLimits(config.limits, below.limits)
-  const auth = { ...principal, ...defined({ credentials }) }
-  const options: TurnOptions = { auth, signal, limits, metadata: metadataBelow(below) }
-  const child = {
-    start: () => agent.start(),
-    requests: () => agent.requests(),
-    turnNow: () => agent.turn,
-    lastTurn: () => agent.lastTurn(),
-    answer: (answers: Parameters<Agent['answer']>[0], origins: AnswerOrigins) => {
-      const childOptions = { ...options, [HANDED_DOWN]: origins }
-      return agent.answer(answers, childOptions)
-    },
-    goOn: () => agent.executeTurn(null, options),
-    begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
-    shutdown: () => agent.shutdown(),
-  }
-  const outcome = withOutput(config, await runChild(child, below))
-  const { totals } = await loadSession(ports.store, key)
-  const seen = await newestSightings(ports.store, key)
-  return {
-    outcome: attachCause({ ...outcome, usage: totals.usage }, outcome.cause),
-    output: config.output === undefined ? outcome.text : outcome.output,
-    ...(seen.length === 0 ? {} : { seen }),
-  }
+  const start = typeof input === 'string' ? { message: input } : await afterHistory(config, input, lasts)
+  const { result } = await runBelow({ config, below, lasts, ...start })
+  const outcome = withOutput(config, result.outcome)
+  return { ...result, outcome, output: config.output === undefined ? outcome.text : outcome.output }
+}
+
+interface Start {
+  readonly message?: UserContent
+  readonly part?: TurnPart
+}
+
+/** A last message of the user begins the turn; after any other, the agent just goes on. */
+async function afterHistory(
+  config: SubAgentConfig,
+  input: readonly Message[],
+  lasts: boolean,
+): Promise<Start> {
+  if (lasts)
+    throw invalidOption(
+      'input',
+      'of a node with a memory must be the next message as a text: its conversation has the earlier ones',
+    )
+  const messages = await windowOf('The input of agentNode()', input, config)
+  const last = messages.at(-1)
+  if (last?.role !== 'user') return { part: { kind: 'whole', history: messages } }
+  return { message: last.content, part: { kind: 'whole', history: messages.slice(0, -1) } }
 }
 
 /** A completed turn without the configured output, which a hook stopped, is a failure for its caller. */

@@ -22,7 +22,8 @@ import {
   type ToolDefinition,
   toolResult,
 } from '../tool/index.ts'
-import { checkSubAgent, runAgent, type SubAgentConfig, type WithOutput } from './agent-node.ts'
+import { runAgent } from './agent-node.ts'
+import { checkSubAgent, type SubAgentConfig, type WithOutput } from './run-below.ts'
 
 export interface AgentToolDefinition<S extends StandardSchema, Output = unknown>
   extends Pick<ToolDefinition<S, unknown>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
@@ -106,7 +107,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
   }
   const { callId, principal, credentials, metadata, signal } = context
-  const { outcome, seen } = await runAgent(config, message, {
+  const below = {
     childScope,
     name: callId,
     principal,
@@ -115,7 +116,8 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     signal,
     answers: childScope.answers ?? {},
     limits: childScope.limits(),
-  })
+  }
+  const { outcome, seen } = await runAgent(config, message, { below })
   return resultOf({ ...outcome, ...defined({ seen }) }, childScope.config.clock.now())
 }
 

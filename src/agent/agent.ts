@@ -70,7 +70,7 @@ import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
-import { parseInput, steersOutput, storedLimits, turnOptions } from './turn-options.ts'
+import { parseInput, steersOutput, storedLimits, turnOptions, UNPROMPTED } from './turn-options.ts'
 import { TurnSchemas } from './turn-schemas.ts'
 import { turnScopes } from './turn-scope.ts'
 
@@ -191,7 +191,8 @@ export class Agent<Output = unknown> {
       const { whileBusy = this.#setup.whileBusy } = parsed
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
       else if (parsed.output !== undefined) throw steersOutput()
-      if (message === null) return this.#begin(parsed, { continuing: sender })
+      const { [UNPROMPTED]: isUnprompted = false } = parsed as { readonly [UNPROMPTED]?: boolean }
+      if (message === null) return this.#begin(parsed, { continuing: sender, isUnprompted })
       const { key = this.#setup.ids.next('input') } = parsed
       if (parsed.output !== undefined) this.#schemas.keep(key, parsed.output)
       const input = { message: parseInput(message), sender: { ...sender, ...inputOrigin() }, key, whileBusy }
@@ -447,13 +448,13 @@ export class Agent<Output = unknown> {
   }
 
   #converse(): Conversation {
-    const { name, maxMessages, maxTokens, metadata } = this.#setup
+    const { name, maxMessages, maxTokens, metadata, artifacts } = this.#setup
     const definition = this.#remembering(this.#setup.definition)
     const schemaNamed = this.#schemas.named
     const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
-    const scopeOf = turnScopes({ agent: name, definition, metadata, extras, schemaNamed })
+    const scopeOf = turnScopes({ agent: name, definition, metadata, extras, schemaNamed, artifacts })
     return new Conversation({
       ...this.#setup,
       observed: { name, kind: 'agent' },

@@ -9,7 +9,7 @@ import {
   type Timer,
 } from '../base/index.ts'
 import { checkStore, copyJson } from '../drive/index.ts'
-import { type Telemetry, telemetryOption } from '../loop/index.ts'
+import { type LoopScope, type Telemetry, telemetryOption } from '../loop/index.ts'
 import { type LogConfig, logTelemetry } from '../observe/index.ts'
 import {
   atLeast,
@@ -37,6 +37,7 @@ import {
   TURN_CONFIG,
   type TurnConfig,
   type TurnDefinition,
+  type TurnPart,
 } from '../turn/index.ts'
 
 export interface AgentConfig<Output = unknown> extends TurnConfig<Output>, LogConfig {
@@ -87,6 +88,14 @@ export interface AgentConfig<Output = unknown> extends TurnConfig<Output>, LogCo
  */
 export type WhileBusy = 'queue' | 'steer' | 'interrupt' | 'reject'
 
+/** Set by nodes of graphs alone: the part of a turn that they run, and the artifacts of the graph. */
+export const NODE_RUN: unique symbol = Symbol('holdfast.node-run')
+
+export interface NodeRun {
+  readonly part?: TurnPart
+  readonly artifacts?: LoopScope['artifacts'] | undefined
+}
+
 /** The config with all defaults applied. */
 export interface AgentSetup {
   readonly key: ContextKey
@@ -107,6 +116,8 @@ export interface AgentSetup {
   readonly telemetry: readonly Telemetry[]
   readonly leaseMs: number
   readonly heartbeatMs: number
+  /** The artifacts of tools, if they are not the conversation's own. */
+  readonly artifacts?: LoopScope['artifacts']
 }
 
 const MAX_HEARTBEAT_MS = 1000
@@ -125,7 +136,8 @@ export function setUp(config: AgentConfig): AgentSetup {
   if (!Number.isSafeInteger(leaseMs) || leaseMs > MAX_LEASE_MS)
     throw invalidOption('leaseMs', `must be whole milliseconds, at most a day, not ${shown(leaseMs)}`)
   const key = contextKey({ ...owner, contextId: config.contextId })
-  const definition = defineTurn({ ...config, ...defined({ compact }) })
+  const { part, artifacts } = (config as { readonly [NODE_RUN]?: NodeRun })[NODE_RUN] ?? {}
+  const definition = { ...defineTurn({ ...config, ...defined({ compact }) }), ...defined({ part }) }
   return {
     key,
     owner,
@@ -144,6 +156,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     telemetry: [...telemetryOption(config.telemetry), ...logsOf(config, { key, name, definition })],
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
+    ...defined({ artifacts }),
   }
 }
 

@@ -198,7 +198,7 @@ function entriesOf(
 }
 
 /** The start of the newest messages that fit; a reply stays together with the results of its calls. */
-async function newestStart(messages: readonly Message[], query: MessageQuery): Promise<number> {
+export async function newestStart(messages: readonly Message[], query: MessageQuery): Promise<number> {
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = query
   const counter = Number.isFinite(maxTokens) ? await tokenCounter() : undefined
   let start = messages.length

@@ -64,12 +64,14 @@ export function journalSightings(
   }
 }
 
-/** The newest sightings, oldest first, each merged with the earlier ones of the same thing. */
+/** The newest sightings after a position, oldest first, each merged with the earlier ones of the same thing. */
 export async function newestSightings(
   store: Pick<Store, 'lookup'>,
   key: ContextKey,
+  since = 0,
 ): Promise<readonly Sighting[]> {
-  const rows = await store.lookup(key, { index: THINGS, prefix: thingsPrefix() })
+  const all = await store.lookup(key, { index: THINGS, prefix: thingsPrefix() })
+  const rows = all.filter(({ seq }) => seq > since)
   const things = new Map<string, Sighting>()
   for (const row of rows.toSorted((a, b) => a.seq - b.seq)) {
     const { at: _, seq: _seq, ...thing } = seenOf(row)

@@ -42,6 +42,9 @@ export interface TurnOptions<Output = unknown> {
 
 export type AnswerOptions<Output = unknown> = Omit<TurnOptions<Output>, 'whileBusy' | 'key'>
 
+/** Marks the options of a turn that begins without a message of its own, after messages of its `TurnPart`. */
+export const UNPROMPTED: unique symbol = Symbol('holdfast.unprompted')
+
 /** A message to post, with its sender and delivery options. */
 export interface NewInput {
   readonly message: UserContent

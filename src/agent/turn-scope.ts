@@ -1,11 +1,16 @@
-/** Extends a driver's loop scope for an agent: sightings and the person's state. */
+/** Extends a driver's loop scope for an agent: sightings, the person's state, and the messages of a graph's state. */
+import { chain } from '../base/index.ts'
 import { idsAround, type JournalState } from '../drive/index.ts'
-import type { LoopScope } from '../loop/index.ts'
-import type { TurnScope } from '../turn/index.ts'
+import { transcript } from '../journal/index.ts'
+import type { JournalView, LoopScope } from '../loop/index.ts'
+import type { Entry, Message } from '../protocol/index.ts'
+import type { TurnPart, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
 
-type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' | 'schemaNamed'>
+type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' | 'schemaNamed'> & {
+  readonly artifacts?: LoopScope['artifacts'] | undefined
+}
 
 /** Makes the scopes of a conversation's turns. Its own parts are made once: they last as long as the conversation. */
 export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalState) => TurnScope {
@@ -18,8 +23,11 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
       actor: (principal) => actorState(store, principal),
     }
     const { sightings, actor } = lasting
+    const { view, artifacts } = scope
     return {
       ...scope,
+      view: definition.part === undefined ? view : viewAfter(definition.part, view),
+      artifacts: own.artifacts ?? artifacts,
       agent,
       definition,
       metadata,
@@ -30,4 +38,27 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
       above: idsAround(),
     }
   }
+}
+
+/** The view whose messages begin with those of the part. */
+function viewAfter({ kind, history }: TurnPart, view: JournalView): JournalView {
+  // The journal of rounds has earlier ones, too, which are in the history.
+  const own = () => (kind === 'round' ? chain(view.turnEntries(), lastRound) : view.messages())
+  return {
+    get session() {
+      return view.session
+    },
+    get inbox() {
+      return view.inbox
+    },
+    messages: () => chain(own(), (messages) => [...history, ...messages]),
+    window: () => view.window(),
+    turnEntries: () => view.turnEntries(),
+    request: (seq) => view.request(seq),
+  }
+}
+
+function lastRound(entries: readonly Entry[]): readonly Message[] {
+  const start = entries.findLastIndex(({ type }) => type === 'model.end')
+  return start < 0 ? [] : transcript(entries.slice(start))
 }

@@ -14,6 +14,7 @@ import { checkAnswer, inputOrigin } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
 import type { JournalState } from './journal-state.ts'
 import { nothingToContinueError, waitsForAnswersError } from './refusal.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 /** The open requests, oldest first. */
 export async function openRequests(journal: JournalState, now: number): Promise<readonly RequestData[]> {
@@ -83,8 +84,11 @@ async function checkAnswers(
 /** Throws if the conversation cannot continue without a new input: after its end, or while it needs only answers. */
 export function checkContinuation(
   { session, key: { contextId } }: JournalState,
-  { now, isAuthorised }: { readonly now: number; readonly isAuthorised: boolean },
+  { credentials, isUnprompted }: Pick<TurnRequest, 'credentials' | 'isUnprompted'>,
+  now: number,
 ): void {
+  if (isUnprompted) return
+  const isAuthorised = credentials !== undefined
   const { outcome, stopped, parked: { requests = [] } = {} } = session
   if (outcome === undefined || (outcome === 'stop' && stopped === undefined))
     throw nothingToContinueError(contextId, outcome)

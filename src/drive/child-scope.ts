@@ -6,6 +6,7 @@ import {
   type IdsAbove,
   isUnlimited,
   type Limits,
+  type LoopScope,
   storedLimits,
   type Telemetry,
 } from '../loop/index.ts'
@@ -38,6 +39,8 @@ export interface ChildScope {
   /** The rest of the caller's limits. */
   readonly limits: () => Limits
   readonly forward: (event: TurnEvent) => void
+  /** The artifacts of the caller's conversation, for calls that are its own. */
+  readonly artifacts?: LoopScope['artifacts']
   /** The judge of ids of the caller. */
   readonly ids?: IdsAbove
   /** The answers to the caller, as given, by request id. */

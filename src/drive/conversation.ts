@@ -393,12 +393,12 @@ export class Conversation {
     }
   }
 
-  #continue({ continuing, credentials, principal }: TurnRequest, subscription: TurnSubscription): void {
+  #continue(request: TurnRequest, subscription: TurnSubscription): void {
+    const { continuing, credentials, principal } = request
     const { journal, vault } = this.driver
     const { open } = journal.session
     if (continuing === undefined) return
-    const now = this.#options.clock.now()
-    if (open === undefined) checkContinuation(journal, { now, isAuthorised: credentials !== undefined })
+    if (open === undefined) checkContinuation(journal, request, this.#options.clock.now())
     const secrets = credentials === undefined ? undefined : { principal, credentials }
     if (open !== undefined) {
       if (secrets !== undefined) vault.refresh(open.turn, secrets, open.principal)

@@ -21,6 +21,8 @@ export interface ChildContext {
   readonly childScope: ChildScope
   /** The name below the caller's conversation; the same on every run. */
   readonly name: string
+  /** The name of a conversation that later runs of the caller share. Absent: the caller has none to offer. */
+  readonly lasting?: string
   /** The caller's attempt, 1 by default: a later attempt continues what failed in an earlier one. */
   readonly attempt?: number
   readonly principal: Principal
@@ -114,12 +116,14 @@ export function metadataBelow({ metadata, attempt = 1 }: ChildContext): JsonObje
 }
 
 async function attemptOf(turn: TurnView): Promise<number> {
-  for await (const event of turn) {
-    if (event.type !== 'turn.start') continue
-    const attempt = event.data.metadata?.[ATTEMPT]
-    return typeof attempt === 'number' ? attempt : 1
-  }
-  return 1
+  const { [ATTEMPT]: attempt } = await metadataOf(turn)
+  return typeof attempt === 'number' ? attempt : 1
+}
+
+/** The metadata that the turn was requested with. */
+export async function metadataOf(turn: TurnView): Promise<JsonObject> {
+  for await (const event of turn) if (event.type === 'turn.start') return event.data.metadata ?? {}
+  return {}
 }
 
 async function answersFor(

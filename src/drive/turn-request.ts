@@ -10,6 +10,8 @@ export interface TurnRequest {
   readonly posts?: (busy: number | undefined) => readonly NewInboxEntry[]
   /** Continue without a new input. */
   readonly continuing?: Continuation
+  /** With `continuing`: begins a turn although there is nothing to continue. */
+  readonly isUnprompted?: boolean
   readonly keys?: readonly string[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string

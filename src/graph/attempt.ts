@@ -29,13 +29,13 @@ import {
   type Credentials,
   callsAround,
   isStandardSchema,
-  issueLines,
   type ToolContext,
 } from '../tool/index.ts'
 import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definition.ts'
 import { checkPublic, performStep, type StepCaller } from './effects.ts'
 import type { EntryQueue } from './entry-queue.ts'
 import { invalid } from './invalid.ts'
+import { type ReadInput, readInput } from './read-input.ts'
 import type { Run } from './run.ts'
 
 export interface AttemptOptions {
@@ -134,7 +134,9 @@ export class Attempt implements StepCaller {
    */
   async perform(state: object, { signal, progress }: ToolContext): Promise<unknown> {
     try {
-      const update: unknown = await this.node.run(state as never, this.#nodeContext(signal, progress))
+      const input = await this.#input()
+      const context = { ...this.#nodeContext(signal, progress), input } as NodeContext
+      const update: unknown = await this.node.run(state as never, context)
       return this.#questions.length === 0 ? update : ask(this.#questions)
     } catch (error) {
       if (this.#questions.length > 0) return ask(this.#questions)
@@ -153,7 +155,20 @@ export class Attempt implements StepCaller {
     return work
   }
 
-  #nodeContext(signal: AbortSignal, progress: NodeContext['progress']): NodeContext {
+  /** The input of a `Send` as the node's schema reads it. The session has the same object, so it is copied. */
+  async #input(): Promise<unknown> {
+    const { input: schema, name } = this.node
+    const sent = structuredClone(this.task.input)
+    if (schema === undefined) return sent
+    const read = await readInput(schema, sent)
+    if (read.problem === undefined) return read.value
+    const advice = sent === undefined ? ` Run it with new Send(${quote(name)}, input).` : ''
+    throw new HoldfastError('invalid-update', {
+      message: `The input of ${name} is invalid: ${read.problem}.${advice}`,
+    })
+  }
+
+  #nodeContext(signal: AbortSignal, progress: NodeContext['progress']): Omit<NodeContext, 'input'> {
     const { contextId, turn, principal, credentials, artifacts } = this.context
     return {
       contextId,
@@ -167,8 +182,6 @@ export class Attempt implements StepCaller {
       task: this.name,
       steps: this.run.position.step,
       attempt: this.number,
-      // The session has the same object.
-      input: structuredClone(this.task.input),
       reasons: reasonsOf(this.task),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several questions before it awaits the first answer.
@@ -186,20 +199,22 @@ export class Attempt implements StepCaller {
         'invalid-option',
         `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
       )
-    const { otherwise, ...rest } = question
+    const { otherwise, ...asked } = question
+    const rest =
+      asked.kind === undefined && asked.schema !== undefined ? { ...asked, kind: 'data' as const } : asked
     this.#questionCount += 1
     const { name = this.#questionCount === 1 ? 'answer' : `answer-${this.#questionCount}` } = question
     this.#checkQuestion(name)
     const answer = this.#answerTo(name)
     if (answer === undefined || answer.how === 'cancelled') {
-      this.#questions.push({ ...rest, name })
+      this.#questions.push({ ...(rest as AskRequest), name })
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
     this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
     if (answer.how === 'answered') {
-      const read = await readAnswer(question, structuredClone(answer.value))
+      const read = await readAnswer(rest as AskRequest, structuredClone(answer.value))
       if (read.problem === undefined) return read.value
-      this.#questions.push({ ...rest, name, prompt: `${question.prompt} (${read.problem})` })
+      this.#questions.push({ ...(rest as AskRequest), name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
     if ('otherwise' in question) return otherwise
@@ -269,10 +284,12 @@ export class Attempt implements StepCaller {
       answers[name.slice(prefix.length)] = value
       if (origin !== undefined) answerOrigins[name.slice(prefix.length)] = origin
     }
-    const childScope = { ...this.#childScope(), answerOrigins }
+    const { artifacts } = this.run.scope
+    const childScope = { ...this.#childScope(), artifacts, answerOrigins }
     return {
       childScope,
       name: `${this.name}${suffix}`,
+      lasting: `${this.#slot()}${suffix}`,
       attempt: this.number,
       principal,
       ...(Object.keys(credentials).length === 0 ? {} : { credentials }),
@@ -281,6 +298,14 @@ export class Attempt implements StepCaller {
       answers,
       limits: childScope.limits(),
     }
+  }
+
+  /** The node's place in the step: tasks of one node that run side by side share no conversation. */
+  #slot(): string {
+    const { position, session } = this.run
+    const apart = session.erasedUpTo === undefined ? '' : `${session.erasedUpTo}-`
+    const tasks = position.tasks.filter(({ node }) => node === this.node.name)
+    return `${this.node.name}~${apart}${tasks.findIndex(({ task }) => task === this.name) + 1}`
   }
 
   #vouch(things: unknown): void {
@@ -342,16 +367,9 @@ export class Attempt implements StepCaller {
   }
 }
 
-interface ReadAnswer {
-  readonly value?: unknown
-  readonly problem?: string
-}
-
 /** The stored JSON Schema has checked the answer; a schema library may check more, or transform it. */
-async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadAnswer> {
-  if (!isStandardSchema(schema)) return { value: answerTo(kind, value) }
-  const { issues, ...made } = await schema['~standard'].validate(value)
-  return issues === undefined ? made : { problem: issueLines(issues).join('; ') }
+async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadInput> {
+  return isStandardSchema(schema) ? readInput(schema, value) : { value: answerTo(kind, value) }
 }
 
 /** Drops all other fields: they are not stored. */

@@ -1,9 +1,10 @@
 /** Defines a graph in the verbs that users of LangGraph know. Runs nothing. */
 import type { Runnable } from '../drive/index.ts'
-import { atLeast, checkMs, checkOptions, defined, quote } from '../protocol/index.ts'
+import { atLeast, checkMs, checkOptions, defined, type Json, quote, shown } from '../protocol/index.ts'
+import { isStandardSchema, type SchemaInput, type SchemaOutput, type StandardSchema } from '../tool/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import { checkGraph } from './check.ts'
-import { childNode } from './child-node.ts'
+import { childNode, type Mapping } from './child-node.ts'
 import {
   type Branch,
   type Edge,
@@ -19,6 +20,7 @@ import {
 } from './definition.ts'
 import { Graph } from './graph.ts'
 import {
+  type FunctionOptions,
   GRAPH_CONFIG,
   type GraphConfig,
   type GraphOptions,
@@ -32,15 +34,15 @@ import { invalid } from './invalid.ts'
 
 type NodeUpdate<C extends Channels> = UpdateOf<C> | undefined | void
 
-export type NodeFunction<C extends Channels> = (
+export type NodeFunction<C extends Channels, Input = Json | undefined> = (
   state: StateOf<C>,
-  context: NodeContext,
+  context: NodeContext<Input>,
 ) => NodeUpdate<C> | Promise<NodeUpdate<C>>
 
 /** A node whose updates name only channels of the state. */
-type ExactNode<C extends Channels, U> = (
+type ExactNode<C extends Channels, U, Input> = (
   state: StateOf<C>,
-  context: NodeContext,
+  context: NodeContext<Input>,
 ) => (U & NoOther<U, C>) | Promise<U & NoOther<U, C>>
 
 /**
@@ -57,8 +59,14 @@ export function graph<C extends Channels>(config: GraphConfig<C>): GraphBuilder<
   return new GraphBuilder(config)
 }
 
-/** `Nodes`: the names added so far, so that an edge to any other is a type error. */
-export class GraphBuilder<C extends Channels, Nodes extends string> {
+/** The schema of a node without one: any JSON, or nothing. */
+type AnyInput = StandardSchema<Json, Json | undefined>
+
+/**
+ * `Nodes`: the names added so far, so that an edge to any other is a type error. `Inputs`: what a `Send` may bring to each
+ * of them.
+ */
+export class GraphBuilder<C extends Channels, Nodes extends string, Inputs = object> {
   readonly #name: string
   readonly #channels: C
   readonly #nodes = new Map<string, NodeDefinition>()
@@ -79,7 +87,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       if (kind === undefined)
         throw invalid(
           'invalid-graph',
-          `the state's ${channel} is no channel; use value(), list(), merge() or reduce()`,
+          `the state's ${channel} is no channel; use value(), constant(), list(), merge() or reduce()`,
         )
     }
     this.#name = name
@@ -87,11 +95,17 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   }
 
   /** One signature, not overloads: a compiler that reports only the last overload would hide a wrong return type. */
-  addNode<Name extends string, U extends NodeUpdate<C>, I = never, O = never>(
+  addNode<
+    Name extends string,
+    U extends NodeUpdate<C>,
+    I = never,
+    O = never,
+    S extends StandardSchema = AnyInput,
+  >(
     name: Name,
-    node: ExactNode<C, U> | Runnable<I, O>,
-    options: RunnableOptions<C, I, O> = {},
-  ): GraphBuilder<C, Nodes | Name> {
+    node: ExactNode<C, U, SchemaOutput<S>> | Runnable<I, O>,
+    options: RunnableOptions<C, I, O> | FunctionOptions<S> = {},
+  ): GraphBuilder<C, Nodes | Name, Inputs & Readonly<Record<Name, SchemaInput<S>>>> {
     checkNodeName(name, this.#nodes)
     const isRunnable = typeof node === 'object' && node !== null && '~run' in node
     checkOptions(options, { place: `Node ${name}`, ...(isRunnable ? RUNNABLE : NODE) })
@@ -106,13 +120,18 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       name,
       retry: retryPolicy(name, retry),
       ...defined({ timeoutMs }),
-      ...(isRunnable ? childNode(this.#channels, node, options) : { run: node }),
+      ...(isRunnable
+        ? childNode(this.#channels, node, options as Mapping)
+        : { run: node, ...inputSchema(name, options.input) }),
     })
-    return this
+    return this as GraphBuilder<C, Nodes, Inputs & Readonly<Record<Name, SchemaInput<S>>>>
   }
 
   /** From several nodes: fires when all of them have ended, in whichever steps. */
-  addEdge(from: Nodes | typeof START | readonly Nodes[], to: Nodes | typeof END): GraphBuilder<C, Nodes> {
+  addEdge(
+    from: Nodes | typeof START | readonly Nodes[],
+    to: Nodes | typeof END,
+  ): GraphBuilder<C, Nodes, Inputs> {
     const sources: readonly string[] = typeof from === 'string' ? [from] : from
     this.#edges.push({ from: [...sources], to })
     return this
@@ -127,19 +146,19 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     route: (
       state: StateOf<C>,
       context: RouteContext,
-    ) => Routed<Nodes | typeof END> | Promise<Routed<Nodes | typeof END>>,
+    ) => Routed<Nodes | typeof END, Inputs> | Promise<Routed<Nodes | typeof END, Inputs>>,
     paths?: readonly (Nodes | typeof END)[],
-  ): GraphBuilder<C, Nodes>
+  ): GraphBuilder<C, Nodes, Inputs>
   addConditionalEdges<Answer extends string>(
     from: Nodes | typeof START,
     route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
     paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
-  ): GraphBuilder<C, Nodes>
+  ): GraphBuilder<C, Nodes, Inputs>
   addConditionalEdges(
     from: string,
     route: Branch['route'],
     paths?: Readonly<Record<string, string>> | readonly string[],
-  ): GraphBuilder<C, Nodes> {
+  ): GraphBuilder<C, Nodes, Inputs> {
     if (typeof route !== 'function') throw invalid('invalid-graph', `the route after ${from} is no function`)
     const targets = Array.isArray(paths)
       ? Object.fromEntries((paths as string[]).map((to) => [to, to]))
@@ -152,11 +171,11 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     return this
   }
 
-  setEntryPoint(node: Nodes): GraphBuilder<C, Nodes> {
+  setEntryPoint(node: Nodes): GraphBuilder<C, Nodes, Inputs> {
     return this.addEdge(START, node)
   }
 
-  setFinishPoint(node: Nodes): GraphBuilder<C, Nodes> {
+  setFinishPoint(node: Nodes): GraphBuilder<C, Nodes, Inputs> {
     return this.addEdge(node, END)
   }
 
@@ -187,6 +206,15 @@ function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void
   if (name === START || name === END)
     throw invalid('invalid-graph', `the name ${name} is taken, and cannot be a node`)
   if (nodes.has(name)) throw invalid('invalid-graph', `there are two nodes ${name}`)
+}
+
+function inputSchema(node: string, schema: unknown): Pick<NodeDefinition, 'input'> {
+  if (schema === undefined) return {}
+  if (isStandardSchema(schema)) return { input: schema }
+  throw invalid(
+    'invalid-graph',
+    `the input of node ${node}, a function, must be a schema such as z.object({ … }), not ${shown(schema)}`,
+  )
 }
 
 function retryPolicy(name: string, retry: NodeOptions['retry'] = 1): RetryPolicy {

@@ -3,11 +3,14 @@ import type { ChannelKind } from '../protocol/index.ts'
 import { invalid } from './invalid.ts'
 
 declare const TYPES: unique symbol
+declare const INPUT: unique symbol
 
 /** One part of the state: its value is a `T`, its updates are `U`s. The value must be JSON. */
 export interface Channel<T, U = T> {
   readonly kind: ChannelKind
   readonly initial?: T
+  /** True: set by the input of the first run, and by no node. */
+  readonly isConstant?: boolean
   // A method, so that channels of different types fit into one state.
   reduce?(this: void, current: T, update: U): T
   /** Never set; carries the types. */
@@ -18,6 +21,13 @@ export interface Channel<T, U = T> {
 export type ValueChannel<T> = Channel<T | undefined, T>
 export type ListChannel<T> = Channel<readonly T[], T | readonly T[]>
 export type MergeChannel<T> = Channel<T, Partial<T>>
+
+/** `T`: the type in the input of a run. Nodes have no update for it. */
+export interface ConstantChannel<T> extends Channel<T | undefined, never> {
+  readonly isConstant: true
+  /** Never set; carries the type. */
+  readonly [INPUT]?: T
+}
 
 export type Channels = { readonly [channel: string]: Channel<unknown, unknown> }
 
@@ -31,11 +41,23 @@ export type UpdateOf<C extends Channels> = {
   readonly [Name in keyof C]?: (C[Name] extends Channel<infer _, infer U> ? U : never) | undefined
 }
 
+/** The input of a run: updates, and the constants of the first run. */
+export type InputOf<C extends Channels> = {
+  readonly [Name in keyof C]?:
+    | (C[Name] extends ConstantChannel<infer T> ? T : C[Name] extends Channel<infer _, infer U> ? U : never)
+    | undefined
+}
+
 /** The newest value counts. Two nodes of one step cannot both write it. */
 export function value<T>(): ValueChannel<T>
 export function value<T>(initial: T): Channel<T>
 export function value<T>(...initial: readonly T[]): ValueChannel<T> {
   return { kind: 'value', ...(initial.length === 0 ? {} : { initial: initial[0] }) }
+}
+
+/** Set by the input of the first run and never changed: an update by a node is an error. */
+export function constant<T>(): ConstantChannel<T> {
+  return { kind: 'value', isConstant: true }
 }
 
 /** Appends one item or several. A step costs the same however long the list is. */

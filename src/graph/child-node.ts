@@ -1,35 +1,69 @@
-/** An agent or a graph as a node: a function that runs it below the task. */
+/** An agent, a model, tools or a graph as a node: a function that runs it below the task. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Runnable } from '../drive/index.ts'
 import { type ChannelKinds, defined, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition, NodeContext, NodeDefinition } from './definition.ts'
 
+/** `sent`: the input of a `Send`, if there was one. */
 export interface Mapping {
-  readonly input?: (state: never) => unknown
+  readonly input?: (state: never, sent: never) => unknown
   readonly output?: (output: never, state: never) => unknown
+}
+
+/** Marks of runnables that have a mapping of their own. */
+interface Marked {
+  /** A graph: the channels of the same name. */
+  readonly '~graph'?: GraphDefinition
+  /** Reads this channel and appends to it. */
+  readonly '~channel'?: string
 }
 
 export function childNode(
   channels: Channels,
   runnable: Runnable<never, unknown>,
-  { input, output }: Mapping,
+  mapping: Mapping,
 ): Pick<NodeDefinition, 'run' | 'inner'> {
-  const inner = (runnable as { readonly '~graph'?: GraphDefinition })['~graph']
-  const shared = Object.keys(inner?.channels ?? {}).filter((channel) => Object.hasOwn(channels, channel))
-  if (inner === undefined && (input === undefined || output === undefined))
-    throw new HoldfastError('invalid-graph', {
-      message: 'A node that is an agent needs { input: (state) => message, output: (text) => update }.',
-    })
-  if (inner !== undefined && (input === undefined || output === undefined))
-    checkShared(shared, channels, inner)
-  const toInput = input ?? ((state: JsonObject) => pick(state, shared))
-  const toUpdate =
-    output ??
-    ((after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, inner?.kinds ?? {}))
-  const run = async (state: never, context: NodeContext): Promise<unknown> =>
-    toUpdate((await context.run('', runnable, toInput(state) as never)) as never, state)
+  const { '~graph': inner } = runnable as Marked
+  const isMapped = mapping.input !== undefined && mapping.output !== undefined
+  const own = isMapped ? mapping : ownMapping(channels, runnable)
+  const { input = own.input, output = own.output } = mapping
+  const run = async (state: never, context: NodeContext): Promise<unknown> => {
+    const made = await context.run('', runnable, input?.(state, context.input as never) as never)
+    return output?.(made as never, state)
+  }
   return { run, ...defined({ inner }) }
+}
+
+function ownMapping(channels: Channels, runnable: Runnable<never, unknown>): Mapping {
+  const { '~graph': inner, '~channel': channel } = runnable as Marked
+  if (inner !== undefined) return sharedChannels(channels, inner)
+  if (channel !== undefined) return oneChannel(channels, channel)
+  throw new HoldfastError('invalid-graph', {
+    message: 'A node that is an agent needs { input: (state) => message, output: (text) => update }.',
+  })
+}
+
+/** A `Send` may bring another input. */
+function oneChannel(channels: Channels, channel: string): Mapping {
+  const kind = channels[channel]?.kind
+  if (kind !== 'list' && kind !== 'reduced')
+    throw new HoldfastError('invalid-graph', {
+      message: `A node that is a model or its tools needs a channel ${channel}: list<Message>() in the state, or { input: (state) => messages, output: (messages) => update }.`,
+    })
+  return {
+    input: (state: JsonObject, sent: Json | undefined) => sent ?? state[channel],
+    output: (items: Json) => ({ [channel]: items }),
+  }
+}
+
+function sharedChannels(channels: Channels, inner: GraphDefinition): Mapping {
+  const shared = Object.keys(inner.channels).filter((channel) => Object.hasOwn(channels, channel))
+  checkShared(shared, channels, inner)
+  return {
+    input: (state: JsonObject) => pick(state, shared),
+    output: (after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, inner.kinds),
+  }
 }
 
 /** A reduced value does not reveal the updates it came from. */

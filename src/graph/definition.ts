@@ -1,6 +1,6 @@
 /** A compiled graph: nodes, edges and branches by name, built and checked by the builder. */
 import type { Runnable } from '../drive/index.ts'
-import type { ChannelKinds, Json, Principal, Sighting } from '../protocol/index.ts'
+import type { ChannelKinds, Json, JsonObject, Principal, Sighting } from '../protocol/index.ts'
 import type {
   Artifacts,
   AskKind,
@@ -33,6 +33,8 @@ export interface NodeDefinition {
   readonly run: (state: never, context: NodeContext) => unknown
   readonly retry: RetryPolicy
   readonly timeoutMs?: number
+  /** The schema of the input that a `Send` brings. */
+  readonly input?: StandardSchema
   /** The node's own graph, if it is one: for Mermaid. */
   readonly inner?: GraphDefinition
 }
@@ -67,8 +69,8 @@ export interface RouteContext {
   readonly signal: AbortSignal
 }
 
-/** The context of a node, beside the state. */
-export interface NodeContext extends RouteContext {
+/** The context of a node, beside the state. `Input`: the output of the node's `input` schema, if it has one. */
+export interface NodeContext<Input = Json | undefined> extends RouteContext {
   readonly node: string
   /** The unique name of this run of the node. */
   readonly task: string
@@ -77,7 +79,7 @@ export interface NodeContext extends RouteContext {
   /** 1 for the first. */
   readonly attempt: number
   /** The input of a `Send`, if there was one. */
-  readonly input: Json | undefined
+  readonly input: Input
   readonly principal: Principal
   readonly credentials: Credentials
   readonly artifacts: Artifacts
@@ -115,13 +117,19 @@ export interface NodeContext extends RouteContext {
  */
 export type Interrupt = <const Q extends Question>(question: Q & NoOther<Q, Question>) => Promise<AnswerTo<Q>>
 
-export interface Question extends AskRequest {
-  readonly otherwise?: unknown
+export type Question = (AskRequest | SchemaQuestion) & { readonly otherwise?: unknown }
+
+/** A question for data that fits a schema: the schema implies its kind. */
+export interface SchemaQuestion extends Omit<AskRequest, 'kind' | 'schema'> {
+  readonly kind?: 'data'
+  readonly schema: StandardSchema | JsonObject
 }
 
 /** The result of `interrupt(question)`. */
 export type AnswerTo<Q extends Question> =
-  | (Q extends { readonly kind: infer Kind extends AskKind } ? AnswerOfKind<Q, Kind> : never)
+  | (Q extends { readonly kind: infer Kind extends AskKind }
+      ? AnswerOfKind<Q, Kind>
+      : AnswerOfKind<Q, 'data'>)
   | (Q extends { readonly otherwise: infer Otherwise } ? Otherwise : never)
 
 type AnswerOfKind<Q extends Question, Kind extends AskKind> = {
@@ -165,4 +173,10 @@ export interface StepOptions<T> {
 }
 
 /** The answer of a route: one or several targets, each with the state or with an input of its own. */
-export type Routed<Name extends string> = Name | Send<Name> | readonly (Name | Send<Name>)[]
+export type Routed<Name extends string, Inputs = object> =
+  | Name
+  | SendTo<Name, Inputs>
+  | readonly (Name | SendTo<Name, Inputs>)[]
+
+/** `Inputs`: the inputs of nodes with a schema, by their names. */
+type SendTo<Name extends string, Inputs> = Name extends keyof Inputs ? Send<Name, Inputs[Name]> : Send<Name>

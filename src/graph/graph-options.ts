@@ -3,9 +3,9 @@ import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
 import type { Telemetry } from '../loop/index.ts'
 import type { Logger } from '../observe/index.ts'
-import type { ForeignNames, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
+import type { ForeignNames, Json, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import type { Credentials, StandardSchema } from '../tool/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import type { RetryPolicy, StepOptions } from './definition.ts'
 import type { GraphLimits } from './run.ts'
@@ -24,10 +24,19 @@ export interface NodeOptions {
   readonly timeoutMs?: number
 }
 
+/** The options of a node that is a function. */
+export interface FunctionOptions<S extends StandardSchema> extends NodeOptions {
+  /** The schema of the input that a `Send` brings: `context.input` has its type and its output. */
+  readonly input?: S
+}
+
 export interface RunnableOptions<C extends Channels, I, O> extends NodeOptions {
-  /** Maps the state to the child's input. Default for a graph: the channels with the same names. */
-  readonly input?: (state: StateOf<C>) => I
-  /** Maps the child's output to an update. Default for a graph: the channels with the same names. */
+  /**
+   * Maps the state, and the input of a `Send` if there was one, to the child's input. Default for a graph: the channels
+   * with the same names; for a model and for tools: the channel `messages`, or the messages of the `Send`.
+   */
+  readonly input?: (state: StateOf<C>, sent: Json | undefined) => I
+  /** Maps the child's output to an update. Defaults as for `input`. */
   readonly output?: (output: O, state: StateOf<C>) => UpdateOf<C>
 }
 
@@ -170,7 +179,10 @@ export const GRAPH_LIMITS: OptionSet<GraphLimits> = {
 
 const FOREIGN_NODE: ForeignNames = { retryPolicy: 'retry', timeout: 'timeoutMs' }
 
-export const NODE: Rules<NodeOptions> = { options: { retry: null, timeoutMs: null }, foreign: FOREIGN_NODE }
+export const NODE: Rules<FunctionOptions<StandardSchema>> = {
+  options: { retry: null, timeoutMs: null, input: null },
+  foreign: FOREIGN_NODE,
+}
 
 export const RUNNABLE: Rules<RunnableOptions<Channels, never, never>> = {
   options: { retry: null, timeoutMs: null, input: 'a function', output: 'a function' },

@@ -40,7 +40,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import type { Channels, StateOf, UpdateOf } from './channel.ts'
+import type { Channels, InputOf, StateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import {
   COMPILE,
@@ -75,7 +75,7 @@ export interface GraphSnapshot<C extends Channels> {
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<C>> {
+export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C>> {
   /** The definition, for a graph that has this one as a node. */
   readonly '~graph': GraphDefinition
   readonly #options: GraphOptions
@@ -107,13 +107,13 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
    * Rejects with `limit-reached`, `node-failed` or `cancelled`: the progress is in the journal, and `null` continues. A
    * run that cannot start rejects with the reason. `stream(…).outcome` reports the same without rejecting.
    */
-  async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
+  async invoke(input: InputOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
     const run = this.stream(input, options)
     return successOf(await run.outcome, { name: this.name, contextId: run.contextId })
   }
 
   /** Runs the graph and streams its events. Starts at once, with or without a listener; its outcome never rejects. */
-  stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
+  stream(input: InputOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
       checkKey(options)
@@ -199,7 +199,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   }
 
   /** Runs the graph as a child, such as a node of another graph. */
-  async '~run'(below: ChildContext, input: UpdateOf<C>): Promise<ChildResult<StateOf<C>>> {
+  async '~run'(below: ChildContext, input: InputOf<C>): Promise<ChildResult<StateOf<C>>> {
     const { childScope, name, principal, credentials, signal, limits } = below
     const metadata = metadataBelow(below)
     const { contextId, owner, ...ports } = childScope.config

@@ -6,13 +6,15 @@ export { graph } from './builder.ts'
 export type {
   Channel,
   Channels,
+  ConstantChannel,
+  InputOf,
   ListChannel,
   MergeChannel,
   StateOf,
   UpdateOf,
   ValueChannel,
 } from './channel.ts'
-export { list, merge, reduce, value } from './channel.ts'
+export { constant, list, merge, reduce, value } from './channel.ts'
 export type {
   AnswerTo,
   EffectContext,
@@ -21,12 +23,14 @@ export type {
   Question,
   RetryPolicy,
   RouteContext,
+  SchemaQuestion,
   StepOptions,
 } from './definition.ts'
 export { END, START } from './definition.ts'
 export type { Graph, GraphSnapshot } from './graph.ts'
 export type {
   ContextRef,
+  FunctionOptions,
   GraphConfig,
   GraphOptions,
   GraphRunOptions,

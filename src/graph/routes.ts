@@ -1,7 +1,15 @@
 /** The targets after a step: edges, joins and branches, in the order of `addNode`. */
 import { HoldfastError, type Json, quote, type TaskData } from '../protocol/index.ts'
 import { thrownText, toJson } from '../tool/index.ts'
-import { type Branch, END, type GraphDefinition, type RouteContext, START } from './definition.ts'
+import {
+  type Branch,
+  END,
+  type GraphDefinition,
+  type NodeDefinition,
+  type RouteContext,
+  START,
+} from './definition.ts'
+import { readInput } from './read-input.ts'
 import { Send } from './send.ts'
 
 /** A task without its name. */
@@ -64,14 +72,28 @@ async function routeTargets(
     })
   }
   const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
-  return answers.flatMap((one) => {
+  const targets: Target[] = []
+  for (const one of answers) {
     const node: unknown = one instanceof Send ? one.node : one
     const target = targetOf(definition, paths, node)
     if (target === undefined)
       throw noSuchTarget(source, node, [...(paths ? Object.keys(paths) : definition.nodes.keys())])
-    return target === END
-      ? []
-      : [{ node: target, ...(one instanceof Send ? inputOf(source, one.input) : {}) }]
+    if (target === END) continue
+    const sent = one instanceof Send ? inputOf(source, one.input) : {}
+    if (one instanceof Send) await checkSent(source, definition.nodes.get(target), sent.input)
+    targets.push({ node: target, ...sent })
+  }
+  return targets
+}
+
+/** Stored as sent: the node reads it by its schema again, which may transform it. */
+async function checkSent(source: string, node: NodeDefinition | undefined, input: unknown): Promise<void> {
+  if (node?.input === undefined) return
+  const { problem } = await readInput(node.input, structuredClone(input))
+  if (problem === undefined) return
+  throw new HoldfastError('route-failed', {
+    message: `The input that the route after ${source} sends to ${node.name} is invalid: ${problem}.`,
+    details: { node: node.name },
   })
 }
 

@@ -4,7 +4,7 @@ import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/inde
 import { defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { endRun, settleOpen } from './end-run.ts'
 import type { Run } from './run.ts'
-import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
+import { checkConstants, checkedUpdate, initialChanges, reducedChanges } from './update.ts'
 
 /** Opens a turn or resumes the open one. False if there is no reason for one: then the inbox is accounted for. */
 export async function begin(run: Run): Promise<boolean> {
@@ -57,13 +57,14 @@ export function startQueued(run: Run): boolean {
 type RunInput = EntryData['graph.queue']
 
 /** The values of an input in their stored form. */
-function runInput({ graph, scope }: Run, entry: Entry): RunInput {
+function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
   const { values, origin } = dataOf(entry, 'input')
   if (values === undefined)
     throw new HoldfastError('invalid-entry', {
       message: `${scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
     })
   const update = checkedUpdate(graph.channels, { source: 'the input' }, values)
+  checkConstants(graph, session.graph?.state ?? {}, update)
   return { update, ...defined({ origin }) }
 }
 

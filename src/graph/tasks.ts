@@ -86,7 +86,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
     run: async (_, context) => {
       const update = await attempt.perform(state, context)
       return askedBy(update) === undefined
-        ? checkedUpdate(channels, { source: `node ${node.name}`, shown: state }, update)
+        ? checkedUpdate(channels, { source: `node ${node.name}`, shown: state, isNode: true }, update)
         : update
     },
   })

@@ -1,4 +1,5 @@
 /** Checks the updates of nodes and applies reducers to them. */
+import { isDeepStrictEqual } from 'node:util'
 import { type GraphPosition, type GraphState, joined, valueIn, withChanges } from '../journal/index.ts'
 import { checkName, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { thrownText, toJson } from '../tool/index.ts'
@@ -9,13 +10,20 @@ import { invalid } from './invalid.ts'
 /** The stored value must equal the given one: nodes and callers read it under the given type. */
 const EXACT = { isExact: true }
 
+/** `shown`: the state that a node was given. */
+export interface UpdateSource {
+  readonly source: string
+  readonly shown?: object
+  readonly isNode?: boolean
+}
+
 /**
  * The update in its stored form: known channels only, JSON only, list items as a list. A list that comes back as it was
  * `shown` adds nothing. Throws the first problem.
  */
 export function checkedUpdate(
   channels: Channels,
-  { source, shown = {} }: { readonly source: string; readonly shown?: object },
+  { source, shown = {}, isNode = false }: UpdateSource,
   raw: unknown,
 ): JsonObject {
   if (raw === undefined || raw === null) return {}
@@ -35,7 +43,12 @@ export function checkedUpdate(
         'invalid-update',
         `the update of ${channel} by ${source} cannot be written as JSON: ${json.message}`,
       )
-    const { kind } = channels[channel] ?? {}
+    const { kind, isConstant = false } = channels[channel] ?? {}
+    if (isNode && isConstant)
+      throw invalid(
+        'invalid-update',
+        `${source} updates ${channel}, a constant: only the input of the first run sets it`,
+      )
     if (kind === 'merge' && !isObject(json))
       throw invalid(
         'invalid-update',
@@ -56,6 +69,18 @@ function isAsShown(
 ): boolean {
   if (channels[channel]?.kind !== 'list' || !Array.isArray(value) || !Object.isFrozen(value)) return false
   return value === (shown as Record<string, unknown>)[channel]
+}
+
+/** Throws if an input would change a constant; the same value again is none. */
+export function checkConstants({ channels }: GraphDefinition, state: GraphState, update: JsonObject): void {
+  for (const [channel, value] of Object.entries(update)) {
+    const current = Object.hasOwn(state, channel) ? valueIn(state, channel) : undefined
+    if (!channels[channel]?.isConstant || current === undefined || isDeepStrictEqual(value, current)) continue
+    throw invalid(
+      'invalid-update',
+      `the input changes ${channel}, a constant of this conversation: leave it out, or use another contextId`,
+    )
+  }
 }
 
 /** The initial values of channels that have none yet. */

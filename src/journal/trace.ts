@@ -5,6 +5,7 @@ import {
   type Entry,
   type EntryData,
   type EntryOf,
+  GIVEN,
   type Json,
   type JsonObject,
   type KnownEntry,
@@ -159,11 +160,13 @@ export class TraceReader {
     this.#trace.push({ type: 'hook_change', ...rest, ...defined({ call_id: callId }) })
   }
 
-  #endModel({ turn, at, data: { content, model, usage, error } }: EntryOf<'model.end'>): void {
+  #endModel({ turn, at, data: { content, finish, model, usage, error } }: EntryOf<'model.end'>): void {
     const start = this.#model
     this.#model = undefined
     const calls = content.filter((part) => part.type === 'tool-call')
     const iteration = start?.data.iteration ?? 0
+    // No model was called for it here.
+    if (finish === GIVEN) return this.#request(calls, { turn, iteration, requestedAt: at })
     this.#trace.push({
       type: 'llm_call',
       turn,

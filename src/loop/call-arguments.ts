@@ -16,7 +16,7 @@ export class CallArguments {
     if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
     const [written, stored] = [argsIn(type, data), argsIn(type, safe)]
     for (const [callId, args] of written) {
-      const isWhole = stored.get(callId) === args && !hasMark(args)
+      const isWhole = stored.get(callId) === args && !hasRedaction(args)
       if (isWhole) this.#args.delete(callId)
       else this.#keep(callId, args)
     }
@@ -28,7 +28,7 @@ export class CallArguments {
     const known = this.#args.get(call.callId)
     // This process must know the same secrets, or results that contain them would be stored.
     if (known !== undefined && canonical(secrets.json(known)) === canonical(call.args)) return known
-    return hasMark(call.args) ? undefined : call.args
+    return hasRedaction(call.args) ? undefined : call.args
   }
 
   #keep(callId: string, args: Json): void {
@@ -49,8 +49,9 @@ function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> {
   return args
 }
 
-function hasMark(value: Json): boolean {
+/** True if a secret was removed from the value before it was stored. */
+export function hasRedaction(value: Json): boolean {
   if (typeof value === 'string') return value.includes(REDACTED)
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([key, field]) => key.includes(REDACTED) || hasMark(field ?? null))
+  return Object.entries(value).some(([key, field]) => key.includes(REDACTED) || hasRedaction(field ?? null))
 }

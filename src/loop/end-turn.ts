@@ -17,13 +17,15 @@ export interface Ending {
   readonly output?: Json
   /** The reason given for calls that are not run. */
   readonly why?: string
+  /** Open calls are the caller's: they stay unsettled. */
+  readonly handsOn?: boolean
 }
 
 /** Appends `turn.end`: the outcome, the usage, and when to wake up if the turn waits. */
 export function appendTurnEnd(
   run: RunBase,
   outcome: OutcomeReason,
-  { error, limit, stopped, cancel, output }: Ending & { readonly cancel?: string },
+  { error, limit, stopped, cancel, output, handsOn = false }: Ending & { readonly cancel?: string },
 ): void {
   const { usage, startedAt, requests } = run.open
   const maximum = limit === undefined ? undefined : (run.limits as Record<string, number | undefined>)[limit]
@@ -39,10 +41,15 @@ export function appendTurnEnd(
       ...(maximum === undefined ? {} : { maximum }),
       ...(stopped === undefined ? {} : { stopped }),
       ...(output === undefined ? {} : { output }),
+      ...(handsOn ? { handedOn: openCalls(run) } : {}),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
     cancel === undefined ? [] : [cancel],
   )
+}
+
+function openCalls({ open }: RunBase): readonly string[] {
+  return open.calls.filter(({ state }) => state !== 'settled').map(({ callId }) => callId)
 }
 
 /** The outcome of a turn that waits for these requests. */

@@ -1,5 +1,5 @@
 /** The contract between a driver and the loops that it runs, and the life of a turn that all of them share. */
-export { CallArguments } from './call-arguments.ts'
+export { CallArguments, hasRedaction } from './call-arguments.ts'
 export { callConfig, optionFailed } from './config-function.ts'
 export {
   type Batch,

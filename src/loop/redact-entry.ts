@@ -73,6 +73,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     maximum: true,
     stopped: STOP,
     wakeAt: true,
+    handedOn: true,
     error: FAILURE,
   },
   artifact: {

@@ -117,6 +117,7 @@ export interface EntryData {
   'model.start': { readonly model: string; readonly iteration: number; readonly attempt?: number }
   'model.end': {
     readonly content: readonly AssistantPart[]
+    /** As reported by the model; `given` for a reply from elsewhere, whose calls run here. */
     readonly finish: string
     /** The model that replied, as `provider/model`. */
     readonly model?: string
@@ -186,6 +187,8 @@ export interface EntryData {
     readonly maximum?: number
     readonly stopped?: StopRequest
     readonly wakeAt?: number
+    /** Calls of the last reply that the caller of the turn runs elsewhere: they are not settled here. */
+    readonly handedOn?: readonly string[]
     /** The last reply as data, validated, if the turn had an output schema and completed. */
     readonly output?: Json
   }
@@ -403,3 +406,6 @@ export type Position = {
   readonly wakeAt?: number
   readonly erasedUpTo?: number
 }
+
+/** `finish` of a reply that no model of this conversation has written. */
+export const GIVEN = 'given'

@@ -31,6 +31,7 @@ export type {
   StopRequest,
   TaskData,
 } from './entry.ts'
+export { GIVEN } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'

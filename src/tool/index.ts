@@ -35,7 +35,13 @@ export { callsAround, inputOrigin, runAround, runCall, verifyCall } from './run-
 export type { SchemaNode } from './schema-node.ts'
 export { itemSchemas, refOf, schemaNode } from './schema-node.ts'
 export type { Secret } from './secret-forms.ts'
-export type { SchemaOutput, StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+export type {
+  SchemaInput,
+  SchemaOutput,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from './standard-schema.ts'
 export { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
 export { thrownText } from './thrown.ts'
 export { toJson } from './to-json.ts'

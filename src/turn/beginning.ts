@@ -15,6 +15,7 @@ import {
 import { GO_ON } from '../model/index.ts'
 import { defined, type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
+import { giveReply } from './given-reply.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
@@ -33,7 +34,9 @@ function open(run: TurnRun, own: StartFields): MaybePromise<boolean> {
     const { metadata } = run.scope
     if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
       run.draft.append('state', { metadata })
-    return reason === 'continued' ? chain(nudge(run), () => true) : reason !== 'none'
+    const { part } = run.scope.definition
+    if (reason !== 'continued') return reason !== 'none'
+    return chain(part?.kind === 'round' ? giveReply(run, part.reply) : nudge(run), () => true)
   })
 }
 

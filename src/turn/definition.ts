@@ -4,7 +4,7 @@ import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, LoopTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
-import type { JsonObject, Principal, PromptVersion } from '../protocol/index.ts'
+import type { AssistantPart, JsonObject, Message, Principal, PromptVersion } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 import type { OutputSchema } from './output-schema.ts'
 
@@ -37,6 +37,24 @@ export interface TurnDefinition extends LoopTerms {
   readonly warnAtPercent: number
   /** The maximum number of messages in a prompt. */
   readonly maxMessages: number
+  /** For a node of a graph: the history that its state holds, and the part of a turn that it runs. */
+  readonly part?: TurnPart
+}
+
+/**
+ * A turn after messages that another journal holds. It must get the same ones whenever it runs again.
+ *
+ * `whole`: all of a turn. `reply`: one model call, whose calls are not run. `round`: the calls of a given reply, and no
+ * model call.
+ */
+export type TurnPart =
+  | { readonly kind: 'whole' | 'reply'; readonly history: readonly Message[] }
+  | { readonly kind: 'round'; readonly history: readonly Message[]; readonly reply: GivenReply }
+
+/** A reply that came from elsewhere. Its calls keep their ids, and each runs once in a conversation. */
+export interface GivenReply {
+  readonly content: readonly AssistantPart[]
+  readonly model?: string
 }
 
 /** `sliding`: drops the oldest turns as a turn ends. `summary`: a model summarises them before the next model call. */

@@ -11,14 +11,14 @@ export const NOT_RUN = 'Not run: the turn ended first.'
 
 export function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {}): MaybePromise<void> {
   const { draft } = run
-  const { why = NOT_RUN } = ending
+  const { why = NOT_RUN, handsOn = false } = ending
   const waiting = isWaiting(outcome)
-  if (!waiting) settleRest(run, why)
+  if (!waiting && !handsOn) settleRest(run, why)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
   const isFilling = !waiting && isWatched(run.scope.definition)
   const end = (compact?: Compaction): void => {
-    if (!waiting) warnIfOver(run)
+    if (!waiting && run.scope.definition.part === undefined) warnIfOver(run)
     if (compact !== undefined) draft.append('compact', compact)
     appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
   }

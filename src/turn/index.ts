@@ -8,9 +8,11 @@ export { checkLimits, defineTurn, modelSource } from './define-turn.ts'
 export type {
   CompactionPlan,
   CompactionStrategy,
+  GivenReply,
   ModelSource,
   TurnDefinition,
   TurnInfo,
+  TurnPart,
 } from './definition.ts'
 export { runReadyHooks } from './hooks.ts'
 export { jsonIn } from './json-in-text.ts'

@@ -6,7 +6,7 @@ import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
 import { hasSteering, resumeAfterFailure, runModelStep } from './model-step.ts'
 import { concludeOutput, hasOutput } from './output.ts'
-import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
+import { beforeRound, closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
 import { runRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
 import { TurnRun } from './turn-run.ts'
@@ -31,9 +31,16 @@ function nextPart(run: TurnRun): AsyncGenerator<Batch, void> {
   if (run.cancelledOrTimedOut.aborted) return finishAtLimit(run, timeIsUp(run))
   if (stop !== undefined) return finish(run, 'stop', stopped(stop))
   if (failed) return resumeAfterFailure(run)
-  if (calls.length > 0) return runRound(run)
-  if (!isClosing(run)) return runModelStep(run)
+  const kind = run.scope.definition.part?.kind
+  if (calls.length > 0) return kind === 'reply' ? handOnCalls(run) : runRound(run)
+  if (!isClosing(run)) return kind === 'round' ? finish(run, 'stop') : runModelStep(run)
   return run.hooks.isEmpty ? afterIteration(run) : closeAndContinue(run)
+}
+
+/** Ends a turn that is one model call: its caller gets the calls that no hook has settled. */
+async function* handOnCalls(run: TurnRun): AsyncGenerator<Batch, void> {
+  if (!run.hooks.isEmpty) yield* beforeRound(run)
+  if (run.open.stop === undefined && run.open.calls.length > 0) yield* finish(run, 'stop', { handsOn: true })
 }
 
 /** Ends an iteration: no call is open. */
@@ -45,8 +52,14 @@ async function* closeAndContinue(run: TurnRun): AsyncGenerator<Batch, void> {
 function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
   const { overCalls, replied } = run.open
   if (overCalls) return finish(run, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
+  if (isOnePart(run)) return finish(run, 'stop')
   if (!replied || hasSteering(run)) return runModelStep(run)
   return hasOutput(run) ? concludeOutput(run, runModelStep) : finish(run, 'stop')
+}
+
+function isOnePart({ scope: { definition } }: TurnRun): boolean {
+  const { kind = 'whole' } = definition.part ?? {}
+  return kind !== 'whole'
 }
 
 const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'

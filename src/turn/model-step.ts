@@ -156,8 +156,9 @@ const NOTHING_TO_SAY = {
   message: 'The conversation has no message that a model could answer. Send a message first.',
 }
 
-function isSilent({ session: { window } }: TurnRun): boolean {
-  return window.messages === 0 && window.summary === undefined
+function isSilent({ session: { window }, scope: { definition } }: TurnRun): boolean {
+  const { history = [] } = definition.part ?? {}
+  return window.messages + history.length === 0 && window.summary === undefined
 }
 
 /** Takes steering messages before the next model call. */

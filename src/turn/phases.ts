@@ -71,8 +71,10 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 
 /** Runs the hooks after a reply and before its round. */
 export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
-  if (isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
-  if (run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
+  const { kind } = run.scope.definition.part ?? {}
+  // A given reply has passed these hooks where it was made.
+  if (kind !== 'round' && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
+  if (kind === 'reply' || run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
   yield* runPhase(run, 'beforeTools', async () => {
     const all = await pendingCalls(run)
     return (phase) => ({ pending: phase.left(all) })
@@ -102,14 +104,20 @@ export async function* closeIteration(run: TurnRun): AsyncGenerator<Batch, void>
  * hooks. Nothing can be stopped any more.
  */
 async function* closeOpened(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
-  if (run.open.phase === 'model') yield* afterReply(run)
+  const { kind } = run.scope.definition.part ?? {}
+  if (run.open.phase === 'model' && kind !== 'round') yield* afterReply(run)
+  // The calls of a model call alone are another node's.
+  if (kind !== 'reply') yield* closeRound(run, why)
+  if (run.open.phase !== undefined && isAhead('afterIteration', run.open.phase))
+    yield* runPhase(run, 'afterIteration', () => nothing)
+}
+
+async function* closeRound(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
   const isRound = hasRound(run.open)
   if (run.open.calls.length > 0) settleRest(run, why)
   yield* runEndHooks(run)
   if (isRound && isAhead('afterTools', run.open.phase))
     yield* runPhase(run, 'afterTools', () => afterRound(run))
-  if (run.open.phase !== undefined && isAhead('afterIteration', run.open.phase))
-    yield* runPhase(run, 'afterIteration', () => nothing)
 }
 
 async function afterRound(run: TurnRun): Promise<DataMaker<'afterTools'>> {

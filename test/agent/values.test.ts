@@ -1,8 +1,9 @@
 /** Invalid values are refused where they are written, with the valid form. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { agentNode } from '../../src/entry/graph.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
-import { Agent, agentNode, agentTool, defineTool, jsonSchema } from '../../src/index.ts'
+import { Agent, agentTool, defineTool, jsonSchema } from '../../src/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench } from '../turn/kit.ts'
 

@@ -122,7 +122,7 @@ describe('writing it down refuses', () => {
     [
       'an option of agents and graphs for a function',
       () => graph({ state }).addNode('a', nothing, { output: () => ({}) }),
-      'Known are retry, timeoutMs.',
+      'Known are retry, timeoutMs, input.',
     ],
     [
       'no attempts at all',

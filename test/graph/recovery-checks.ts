@@ -173,7 +173,20 @@ export function readingOf(entries: readonly Entry[]): Reading {
       attempts.map(({ data: { error } }) => (error === undefined ? 'ended' : codeOf(error))),
     )
   })
-  return { steps, tasks, ends }
+  return { steps: withoutIds(steps), tasks, ends }
+}
+
+/** Calls by the order of their appearance: a model that is asked again gives them other ids. */
+function withoutIds(steps: readonly string[]): readonly string[] {
+  const names = new Map<string, string>()
+  const nameOf = (id: string): string => {
+    const name = names.get(id) ?? `call ${names.size + 1}`
+    names.set(id, name)
+    return name
+  }
+  return steps.map((step) =>
+    step.replaceAll(/(?:p\d+\.)?call_\w+/g, nameOf).replaceAll(/"providerId":"\w+",/g, ''),
+  )
 }
 
 export function taskLine(task: string, attempts: readonly string[]): string {

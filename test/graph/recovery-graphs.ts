@@ -1,5 +1,5 @@
 /** The graphs that are crashed at every point: one for each feature of a run. */
-import { agentNode } from '../../src/agent/index.ts'
+import { agentNode, modelNode, pendingCalls, toolNode } from '../../src/agent/index.ts'
 import {
   type Channels,
   END,
@@ -12,7 +12,8 @@ import {
   START,
   value,
 } from '../../src/graph/index.ts'
-import type { RequestData } from '../../src/protocol/index.ts'
+import type { Message, RequestData } from '../../src/protocol/index.ts'
+import type { ScriptedStep } from '../../src/testing/index.ts'
 import type { GraphPlay, GraphProcess } from './recovery-world.ts'
 
 const safe = { replay: 'safe', tool: 'look' } as const
@@ -230,7 +231,7 @@ function withAgent(approve: { readonly approve?: 'always' } = {}) {
     return process.compile(
       graph({ state: { ...log, text: value<string>() } })
         .addNode('before', async (_, context) => ({ log: await process.tryStep(context, 'before') }))
-        .addNode('clerk', agentNode({ model, tools, maxClaims: 1000 }), {
+        .addNode('clerk', agentNode({ model, tools, maxClaims }), {
           input: (state) => `Pay ${(state.log as string[]).length}.`,
           output: (text) => ({ text }),
         })
@@ -243,6 +244,62 @@ function withAgent(approve: { readonly approve?: 'always' } = {}) {
         .addEdge('after', END),
     )
   }
+}
+
+const maxClaims = 1000
+const question: { readonly messages: readonly Message[] } = {
+  messages: [{ role: 'user', content: 'Pay, and look.' }],
+}
+
+/** A model and its tools as nodes, in a loop. */
+function modelAndTools(rounds: readonly ScriptedStep[], approve: { readonly approve?: 'always' } = {}) {
+  return (process: GraphProcess): Graph<Channels> => {
+    const model = process.model(...rounds, 'Done.')
+    const tools = [process.tool('pay', approve), process.tool('look', { replay: 'safe' })]
+    return process.compile(
+      graph({ state: { messages: list<Message>() } })
+        .addNode('model', modelNode({ model, tools, maxClaims }))
+        .addNode('tools', toolNode({ tools, maxClaims }))
+        .addEdge(START, 'model')
+        .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
+        .addEdge('tools', 'model'),
+    )
+  }
+}
+
+const payAndLook: ScriptedStep = { text: 'Let me see.', calls: [{ tool: 'pay' }, { tool: 'look' }] }
+const payMore: ScriptedStep = { calls: [{ tool: 'pay', args: { n: 2 } }] }
+
+/** Each call is a task of its own, side by side. */
+function toolsSideBySide(process: GraphProcess): Graph<Channels> {
+  const model = process.model(payAndLook, 'Done.')
+  const tools = [process.tool('pay'), process.tool('look', { replay: 'safe' })]
+  return process.compile(
+    graph({ state: { messages: list<Message>() } })
+      .addNode('model', modelNode({ model, tools, maxClaims }))
+      .addNode('tools', toolNode({ tools, maxClaims }))
+      .addEdge(START, 'model')
+      .addConditionalEdges('model', ({ messages }) => {
+        const calls = pendingCalls(messages)
+        const sent = calls.map((call) => new Send('tools', [{ role: 'assistant', content: [call] }]))
+        return sent.length === 0 ? END : sent
+      })
+      .addEdge('tools', 'model'),
+  )
+}
+
+/** One conversation of an agent in two steps. */
+function remembering(process: GraphProcess): Graph<Channels> {
+  const model = process.model({ calls: [{ tool: 'pay' }] }, 'One.', 'Two.')
+  return process.compile(
+    graph({ state: { ...log, round: value(0) } })
+      .addNode('clerk', agentNode({ model, tools: [process.tool('pay')], maxClaims, memory: true }), {
+        input: ({ round }) => `Round ${round}.`,
+        output: (text, { round }) => ({ log: text, round: round + 1 }),
+      })
+      .addEdge(START, 'clerk')
+      .addConditionalEdges('clerk', ({ round }) => (round < 2 ? 'clerk' : END)),
+  )
 }
 
 /** An agent's first reply is rejected: it is asked once more, in a second conversation. */
@@ -360,6 +417,19 @@ export const GRAPH_SCENARIOS: readonly GraphPlay[] = [
     answer: () => true,
   },
   { name: 'graph: an agent that is asked by two attempts', ...start, build: askingTwice },
+  {
+    name: 'graph: a model and its tools as nodes',
+    inputs: [question],
+    build: modelAndTools([payAndLook, payMore]),
+  },
+  {
+    name: 'graph: tools as a node that asks for approval',
+    inputs: [question],
+    build: modelAndTools([payAndLook], { approve: 'always' }),
+    answer: () => true,
+  },
+  { name: 'graph: tools as tasks side by side', inputs: [question], build: toolsSideBySide },
+  { name: 'graph: an agent with a memory', ...start, build: remembering },
   { name: 'graph: one task for each thing', ...start, build: mapping },
   { name: 'graph: a limit of steps', ...start, build: looping(5, { steps: 2 }) },
   { name: 'graph: failed, and told to go on', ...start, build: failing, tries: 2 },

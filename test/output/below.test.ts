@@ -1,8 +1,9 @@
 /** Structured output of agents below others: as the result of a tool, and as the output of a node. */
 import { expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import { agentNode } from '../../src/entry/graph.ts'
 import { graph, value } from '../../src/graph/index.ts'
-import { type Agent, agentNode, agentTool, type Tool } from '../../src/index.ts'
+import { type Agent, agentTool, type Tool } from '../../src/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { bench } from '../turn/kit.ts'
 

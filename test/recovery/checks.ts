@@ -122,14 +122,16 @@ export function* turnProblems(entries: readonly Entry[]): Generator<string> {
     yield `posted ${posted.join()}, taken ${taken.join()}`
 }
 
-/** R3, R4: settled once; what may not run again ran at most once; every run of a call has the same key. */
+/** R3, R4: settled once, here or where the call was handed on to; what may not run again ran at most once; every run of a call has the same key. */
 export function* callProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
   const started = of(entries, 'tool.start')
   const ends = of(entries, 'tool.end')
+  const handedOn = new Set(of(entries, 'turn.end').flatMap(({ data }) => data.handedOn ?? []))
   for (const { content } of of(entries, 'model.end').map(({ data }) => data))
     for (const part of content) {
       if (part.type !== 'tool-call') continue
       const { callId, tool } = part
+      if (handedOn.has(callId)) continue
       const settled = ends.filter(({ data }) => data.callId === callId).map(({ data }) => data.status)
       if (settled.length !== 1) yield `${tool} ${callId} was settled ${settled.length} times`
       const start = started.find(({ data }) => data.callId === callId)?.data

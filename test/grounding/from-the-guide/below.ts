@@ -1,16 +1,8 @@
 /** "Sub-agents and graphs", "What rows show", and the lookup of the third layer. */
 import { z } from 'zod'
+import { agentNode, END, graph, START, value } from '../../../src/entry/graph.ts'
 import { grounded, lookupTool } from '../../../src/entry/grounding.ts'
-import { END, graph, START, value } from '../../../src/graph/index.ts'
-import {
-  Agent,
-  agentNode,
-  agentTool,
-  defineTool,
-  type JsonObject,
-  memoryStore,
-  type Tool,
-} from '../../../src/index.ts'
+import { Agent, agentTool, defineTool, type JsonObject, memoryStore, type Tool } from '../../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
 import { type Call, show, Talk } from './conversation.ts'
 import { actTool, type Generator, judge, oneId, Trial } from './trial.ts'

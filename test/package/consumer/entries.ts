@@ -3,8 +3,8 @@
  * as they share classes and state, and prints the stacks of the errors that they threw, as JSON.
  */
 import assert from 'node:assert/strict'
-import { Agent, agentNode, HoldfastError } from 'holdfast'
-import { END, graph, START, value } from 'holdfast/graph'
+import { Agent, HoldfastError } from 'holdfast'
+import { agentNode, END, graph, START, value } from 'holdfast/graph'
 import { otel } from 'holdfast/otel'
 import { sqliteStore } from 'holdfast/sqlite'
 import { ScriptedModel } from 'holdfast/testing'
