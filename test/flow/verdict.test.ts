@@ -19,7 +19,8 @@ describe('the verdict in a reply', () => {
     ['> Not verified: no', false, ['no'], []],
     ['I looked at it.\n\nVERIFIED: fine', true, [], ['fine']],
     ['VERIFIED:', true, [], []],
-  ])('%j', (text, verified, unmet, evidence) => {
+  ])('%j', (text, ...expected) => {
+    const [verified, unmet, evidence] = expected
     expect(verdictIn(text)).toEqual({ verified, unmet, evidence })
   })
 

@@ -6,18 +6,18 @@ export const PROMPT_NODES = ['planner', 'agent', 'verifier', 'replan'] as const
 export type PromptNode = (typeof PROMPT_NODES)[number]
 
 /** The values of each node's prompt, in the order in which a plain text gets them; instructions of tools come last. */
-const VALUES = {
+const VALUES: Readonly<Record<PromptNode, readonly PromptValue[]>> = {
   planner: ['task'],
   agent: ['task', 'plan'],
   verifier: ['task', 'answer', 'trace_section'],
   replan: ['task', 'previous_plan', 'verification_feedback'],
-} as const satisfies Record<PromptNode, readonly string[]>
+}
 
 const INSTRUCTIONS = 'tool_instructions'
 
-type PromptValue = (typeof VALUES)[PromptNode][number]
+type PromptValue = 'task' | 'plan' | 'answer' | 'trace_section' | 'previous_plan' | 'verification_feedback'
 
-export type PromptValues = Partial<Record<PromptValue | typeof INSTRUCTIONS, string>>
+export type PromptValues = Partial<Readonly<Record<PromptValue | 'tool_instructions', string | undefined>>>
 
 const HEADINGS: Readonly<Record<PromptValue, string>> = {
   task: 'Task',

@@ -27,14 +27,9 @@ export function fittingTrace(messages: readonly Message[], most: number): string
 }
 
 function linesOf(message: Message, options: TraceTextOptions): string[] {
-  switch (message.role) {
-    case 'user':
-      return [`user: ${shortened(userText(message.content), options.texts)}`]
-    case 'assistant':
-      return message.content.flatMap((part) => partLine(part, options))
-    default:
-      return message.content.map((part) => resultLine(part, options))
-  }
+  if (message.role === 'user') return [`user: ${shortened(userText(message.content), options.texts)}`]
+  if (message.role === 'assistant') return message.content.flatMap((part) => partLine(part, options))
+  return message.content.map((part) => resultLine(part, options))
 }
 
 function userText(content: Extract<Message, { role: 'user' }>['content']): string {
