@@ -29,7 +29,7 @@ const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai
 const graph = [...drive, 'drive', 'observe', 'store/memory']
 /** All that runs an agent or a graph. */
 const runtime = [...agent, 'agent', 'graph']
-const flow = [...runtime, 'plugin', 'mcp', 'toolbox']
+const flow = [...runtime, 'plugin', 'mcp', 'toolbox', 'terminal']
 const front = [
   ...ground,
   'store',
@@ -104,7 +104,7 @@ export const rooms: readonly Room[] = [
   { name: 'engine/*', rooms: [...runtime, 'host', 'engine'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
-  { name: 'entry', rooms: [...front, 'graph'] },
+  { name: 'entry', rooms: [...front, 'graph', 'flow/plan-verify'] },
 ]
 
 /** The room of a file, by its path from the root of the project. Each folder of `serve/*` has its own name. */

@@ -10,6 +10,7 @@ import {
   type ToolCallPart,
 } from '../protocol/index.ts'
 import type { ModelStreamPart } from './language-model.ts'
+import { type Piece, ThinkTags } from './think-tags.ts'
 
 export type ModelDelta =
   | { readonly type: 'text.delta' | 'reasoning.delta'; readonly text: string }
@@ -21,6 +22,8 @@ interface Block {
   text: string
   provider: JsonObject | undefined
   ended: boolean
+  /** Of a text whose start may still be a tag, or which is inside of one. */
+  tags: ThinkTags | undefined
 }
 
 interface Input {
@@ -34,12 +37,15 @@ export class Assembly {
   readonly #parts: (Block | ToolCallPart)[] = []
   readonly #ids: Ids
   readonly #onDelta: (delta: ModelDelta) => void
+  readonly #readsTags: boolean
   #inputs: Input[] = []
   #last: Block | undefined
 
-  constructor(ids: Ids, onDelta: (delta: ModelDelta) => void) {
+  /** `readsTags`: a text that begins with `<think>` is reasoning up to `</think>`. */
+  constructor(ids: Ids, onDelta: (delta: ModelDelta) => void, readsTags = true) {
     this.#ids = ids
     this.#onDelta = onDelta
+    this.#readsTags = readsTags
   }
 
   add(part: ModelStreamPart): void {
@@ -70,6 +76,7 @@ export class Assembly {
   /** The whole reply. */
   content(): AssistantPart[] {
     const content: AssistantPart[] = []
+    for (const part of [...this.#parts]) if (part.type === 'text') this.#endTags(part)
     for (const part of this.#parts) {
       if (part.type === 'tool-call') content.push(part)
       else if (part.text !== '' || (part.type === 'reasoning' && part.provider)) content.push(closed(part))
@@ -81,7 +88,9 @@ export class Assembly {
   partial(): TextPart[] {
     const content: TextPart[] = []
     for (const part of this.#parts) {
-      if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
+      if (part.type !== 'text') continue
+      const held = part.tags?.end().find(({ type }) => type === 'text')?.text ?? ''
+      if (part.text + held !== '') content.push({ type: 'text', text: part.text + held })
     }
     return content
   }
@@ -90,12 +99,47 @@ export class Assembly {
     const block = this.#find(type, part.id ?? '', part.type.endsWith('-start'))
     if (part.providerMetadata !== undefined)
       block.provider = jsonOnly(part.providerMetadata) ?? block.provider
-    if (part.type.endsWith('-end')) block.ended = true
     const { delta } = part
-    if (typeof delta !== 'string' || delta === '') return
-    block.text += delta
-    this.chars += delta.length
-    this.#onDelta({ type: type === 'text' ? 'text.delta' : 'reasoning.delta', text: delta })
+    if (typeof delta === 'string' && delta !== '') {
+      this.chars += delta.length
+      if (block.tags === undefined) this.#append(block, delta)
+      else this.#appendPieces(block, block.tags.add(delta))
+    }
+    if (!part.type.endsWith('-end')) return
+    this.#endTags(block)
+    block.ended = true
+  }
+
+  #append(block: Block, text: string): void {
+    block.text += text
+    this.#onDelta({ type: block.type === 'text' ? 'text.delta' : 'reasoning.delta', text })
+  }
+
+  #appendPieces(block: Block, pieces: readonly Piece[]): void {
+    for (const { type, text } of pieces)
+      this.#append(type === 'text' ? block : this.#reasoningOf(block), text)
+    if (block.tags?.isText) block.tags = undefined
+  }
+
+  #endTags(block: Block): void {
+    if (block.tags !== undefined) this.#appendPieces(block, block.tags.end())
+  }
+
+  /** The reasoning inside the tags of a text; it stands before it. */
+  #reasoningOf(text: Block): Block {
+    const at = this.#parts.indexOf(text)
+    const before = this.#parts[at - 1]
+    if (before?.type === 'reasoning' && before.id === text.id && !before.ended) return before
+    const block: Block = {
+      type: 'reasoning',
+      id: text.id,
+      text: '',
+      provider: undefined,
+      ended: false,
+      tags: undefined,
+    }
+    this.#parts.splice(at, 0, block)
+    return block
   }
 
   #find(type: Block['type'], id: string, fresh: boolean): Block {
@@ -104,9 +148,15 @@ export class Assembly {
     const open = fresh
       ? undefined
       : this.#parts.findLast((part) => part.type === type && part.id === id && !part.ended)
-    const block = (open as Block | undefined) ?? { type, id, text: '', provider: undefined, ended: false }
-    if (open === undefined) this.#parts.push(block)
+    const block = (open as Block | undefined) ?? this.#newBlock(type, id)
     this.#last = block
+    return block
+  }
+
+  #newBlock(type: Block['type'], id: string): Block {
+    const tags = this.#readsTags && type === 'text' ? new ThinkTags() : undefined
+    const block: Block = { type, id, text: '', provider: undefined, ended: false, tags }
+    this.#parts.push(block)
     return block
   }
 

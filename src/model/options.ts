@@ -18,6 +18,8 @@ export interface ModelSettings {
   readonly frequencyPenalty?: number
   /** The reasoning effort; for models of interface version 4 only, others never see it. */
   readonly reasoning?: Reasoning
+  /** False: a text that begins with `<think>…</think>`, as local models write it, stays text. Default: it is reasoning. */
+  readonly thinkTags?: boolean
   readonly toolChoice?: ToolChoice
   /** Whether the provider's JSON mode is used for structured output. Default: by vendor. */
   readonly jsonMode?: boolean

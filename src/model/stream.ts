@@ -81,7 +81,7 @@ class Call {
   constructor(request: ModelRequest) {
     this.#request = request
     this.#name = modelName(request.model)
-    this.#assembly = new Assembly(request.ids, request.onDelta)
+    this.#assembly = new Assembly(request.ids, request.onDelta, request.settings.thinkTags)
   }
 
   run(): Promise<ModelReply> {

@@ -15,6 +15,7 @@ export type {
   TurnPart,
 } from './definition.ts'
 export { runReadyHooks } from './hooks.ts'
+export { jsonIn } from './json-in-text.ts'
 export type { LlmDoOptions, LlmDoResult } from './llm-do.ts'
 export { llmDo } from './llm-do.ts'
 export { turnLoop } from './loop.ts'

@@ -184,6 +184,7 @@ export const SETTINGS: OptionSet<ModelOptions> = {
     frequencyPenalty: 'a number',
     reasoning: REASONING,
     toolChoice: null,
+    thinkTags: 'true or false',
     jsonMode: 'true or false',
     headers: 'an object',
     providerOptions: 'an object',

@@ -1,0 +1,104 @@
+/** What a task came to: the answer, the verdict, and why the run ended. Read from the state, so a limit loses nothing. */
+import type { GraphOutcome } from '../../graph/index.ts'
+import { limitText, type Message, type RequestData, replyText, type Usage } from '../../protocol/index.ts'
+import type { Attempt, TaskChannels, TaskState } from './state.ts'
+import { MOST_NUDGES } from './task-nodes.ts'
+
+/**
+ * `verified`, `not-verified`, `no-verdict`: the verifier ended the run. `limit`: steps, replans, replies without a call, time or
+ * cost. `waiting`: `requests` are to be answered. `cancelled`, `failed`: `reason` says why; `resume` goes on.
+ */
+export type TaskEnd =
+  | 'verified'
+  | 'not-verified'
+  | 'no-verdict'
+  | 'limit'
+  | 'waiting'
+  | 'cancelled'
+  | 'failed'
+
+export interface TaskResults {
+  /** The verified answer; else the best so far; null if there is none. */
+  readonly finalAnswer: string | null
+  /** Null: no verdict was given. */
+  readonly isVerified: boolean | null
+  readonly planIteration: number
+  readonly plan: string
+  readonly messages: readonly Message[]
+  readonly todoList: string | null
+  readonly ended: TaskEnd
+  /** A sentence: why the run ended. */
+  readonly reason: string
+  /** Every answer that was given, with its verdict. */
+  readonly attempts: readonly Attempt[]
+  /** Questions and approvals to be answered. */
+  readonly requests: readonly RequestData[]
+  readonly usage: Usage
+  /** The conversation of the task: `resume(contextId)` goes on with it. */
+  readonly contextId: string
+}
+
+export interface ResultOptions {
+  readonly contextId: string
+  readonly planning: boolean
+  readonly maxReplans: number
+}
+
+export function resultsOf(
+  { state, usage, requests, ...outcome }: GraphOutcome<TaskChannels>,
+  options: ResultOptions,
+): TaskResults {
+  const { ended, reason } = endOf(state, { ...outcome, requests }, options)
+  const { planIteration, plan, messages, todoList, attempts } = state
+  return {
+    finalAnswer: state.finalAnswer ?? attempts.at(-1)?.answer ?? lastText(messages),
+    isVerified: state.isVerified,
+    planIteration,
+    plan,
+    messages,
+    todoList,
+    ended,
+    reason,
+    attempts,
+    requests,
+    usage,
+    contextId: options.contextId,
+  }
+}
+
+type Outcome = Omit<GraphOutcome<TaskChannels>, 'state' | 'usage'>
+
+interface End {
+  readonly ended: TaskEnd
+  readonly reason: string
+}
+
+function endOf(state: TaskState, outcome: Outcome, { planning, maxReplans }: ResultOptions): End {
+  const { status, error, limit } = outcome
+  if (limit !== undefined)
+    return { ended: 'limit', reason: `The limit on ${limitText(outcome)} was reached.` }
+  if (status === 'failed' || status === 'cancelled')
+    return { ended: status, reason: error?.message ?? `The run was ${status}.` }
+  if (status !== 'completed') return { ended: 'waiting', reason: 'The run waits for an answer.' }
+  if (state.nudges > MOST_NUDGES)
+    return { ended: 'limit', reason: `The model gave ${state.nudges} replies in a row without a tool call.` }
+  if (state.isVerified === true) return { ended: 'verified', reason: 'The verification passed.' }
+  if (state.isVerified === null)
+    return {
+      ended: 'no-verdict',
+      reason: 'Nobody could verify the answer: give criteria, or a model that gives a verdict.',
+    }
+  const unmet = state.attempts.at(-1)?.unmet.join('; ') ?? ''
+  const why = unmet === '' ? 'The verification failed.' : `The verification failed: ${unmet}.`
+  return planning && state.planIteration > maxReplans
+    ? { ended: 'limit', reason: `${why} The limit of ${maxReplans} new plans was reached.` }
+    : { ended: 'not-verified', reason: why }
+}
+
+function lastText(messages: readonly Message[]): string | null {
+  for (const message of messages.toReversed()) {
+    const text = message.role === 'assistant' ? replyText(message.content).trim() : ''
+    if (text !== '') return text
+  }
+  return null
+}

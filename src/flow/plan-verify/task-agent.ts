@@ -1,0 +1,353 @@
+/** The agent that plans a task, works on it with tools, verifies the result and plans again. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { systemIds } from '../../base/index.ts'
+import type { GraphEvent, GraphLimits, GraphOptions, GraphRun } from '../../graph/index.ts'
+import type { Plugin } from '../../hook/index.ts'
+import type { ModelOptions } from '../../model/index.ts'
+import {
+  atLeast,
+  checkOptions,
+  defined,
+  HoldfastError,
+  type Json,
+  type OptionSet,
+  type Owner,
+  type RequestData,
+} from '../../protocol/index.ts'
+import type { Store } from '../../store/index.ts'
+import { memoryStore } from '../../store/memory/index.ts'
+import { type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
+import { loadTools } from '../../toolbox/index.ts'
+import type { ModelChoice } from '../../turn/index.ts'
+import { type Criterion, checkCriteria } from './criteria.ts'
+import { instructionsFor } from './instructions.ts'
+import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
+import { resultsOf, type TaskResults } from './results.ts'
+import type { TaskChannels } from './state.ts'
+import { type TaskGraph, taskGraph } from './task-graph.ts'
+import { COMPLETION, DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
+import { traceText } from './trace-text.ts'
+import { taskProgress } from './verbose.ts'
+
+export interface TaskAgentConfig {
+  readonly model: ModelChoice | readonly ModelChoice[]
+  /** The working folder. Default: the current one. */
+  readonly cwd?: string
+  /** Default: all of the toolbox. `attempt_completion` is added if it is missing. */
+  readonly tools?: ToolsOption
+  /** The most tokens of a prompt. Default: 100,000. */
+  readonly maxContextTokens?: number
+  /** Prints the progress to standard error. Default: true. */
+  readonly verbose?: boolean
+  /** The most steps of the graph. Default: 50. */
+  readonly recursionLimit?: number
+  /** The most plans after the first. Default: 3. */
+  readonly maxReplans?: number
+  /** False: no planner and no second plan; the run ends after the verifier. Default: true. */
+  readonly planning?: boolean
+  readonly temperature?: number
+  readonly baseURL?: string
+  readonly apiKey?: string
+  /** Further settings of the model. */
+  readonly settings?: ModelOptions
+  /** Another model for the verifier; null: only `criteria` decide. Default: the same. */
+  readonly verifierModel?: ModelChoice | readonly ModelChoice[] | null
+  /** Commands that must pass, whatever the model claims: `[{ name: 'tests', command: 'npm test' }]`. */
+  readonly criteria?: readonly Criterion[]
+  /** System prompts of nodes; see `setPlannerPrompt` and the others. */
+  readonly prompts?: Partial<Readonly<Record<PromptNode, string>>>
+  /** Plugins of the agent's model calls and tools, such as an approval policy. */
+  readonly plugins?: readonly Plugin[]
+  /** Time, tokens and cost of a run. */
+  readonly limits?: Omit<GraphLimits, 'steps'>
+  /** The store of the journals. Default: in memory, lost with the process. */
+  readonly store?: Store
+  readonly owner?: Owner
+  /** Observers of the runs, and the logger. */
+  readonly telemetry?: GraphOptions['telemetry']
+  readonly logger?: GraphOptions['logger']
+}
+
+const TASK_AGENT: OptionSet<TaskAgentConfig> = {
+  place: 'The config of a TaskAgent',
+  options: {
+    model: null,
+    cwd: 'a text',
+    tools: null,
+    maxContextTokens: { least: 1000 },
+    verbose: 'true or false',
+    recursionLimit: { least: 1 },
+    maxReplans: { least: 0 },
+    planning: 'true or false',
+    temperature: 'a number',
+    baseURL: 'a text',
+    apiKey: 'a text',
+    settings: 'an object',
+    verifierModel: null,
+    criteria: 'a list',
+    prompts: 'an object',
+    plugins: 'a list',
+    limits: 'an object',
+    store: null,
+    owner: 'an object',
+    telemetry: null,
+    logger: null,
+  },
+  foreign: {
+    model_name: 'model',
+    modelName: 'model',
+    enable_planning: 'planning',
+    enablePlanning: 'planning',
+    recursion_limit: 'recursionLimit',
+    max_context_tokens: 'maxContextTokens',
+    base_url: 'baseURL',
+    api_key: 'apiKey',
+  },
+}
+
+export interface TaskRunOptions {
+  /** The name of the task's conversation. Default: a new one. */
+  readonly contextId?: string
+  readonly signal?: AbortSignal
+  /** Answers a question or an approval; the run goes on. Without it, the run ends to wait. */
+  readonly onRequest?: (request: RequestData) => Json | Promise<Json>
+  /** Called with each event of the run. */
+  readonly onEvent?: (event: GraphEvent) => void
+}
+
+const RUN: OptionSet<TaskRunOptions> = {
+  place: 'run()',
+  options: { contextId: 'a text', signal: 'an AbortSignal', onRequest: 'a function', onEvent: 'a function' },
+}
+
+export class TaskAgent {
+  readonly #config: TaskAgentConfig
+  readonly #prompts = new Prompts()
+  readonly #store: Store
+  #tools: Promise<readonly Tool[]> | undefined
+  #results: TaskResults | undefined
+
+  constructor(config: TaskAgentConfig) {
+    checkOptions(config, TASK_AGENT)
+    if (config.model === undefined)
+      throw new HoldfastError('invalid-option', {
+        message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
+      })
+    if (config.maxContextTokens !== undefined) atLeast('maxContextTokens', config.maxContextTokens, 1000)
+    this.#config = config
+    this.#store = config.store ?? memoryStore()
+    for (const node of PROMPT_NODES) {
+      const text = config.prompts?.[node]
+      if (text !== undefined) this.#setPrompt(node, text)
+    }
+  }
+
+  get store(): Store {
+    return this.#store
+  }
+
+  /** The results of the newest run here. Throws if there has been none. */
+  get results(): TaskResults {
+    if (this.#results !== undefined) return this.#results
+    throw new HoldfastError('invalid-option', { message: 'No task has run yet. Call run(task) first.' })
+  }
+
+  /** Carries out a task. Resolves however it ends: `ended` and `reason` say how, and nothing that was reached is lost. */
+  async run(task: string, options: TaskRunOptions = {}): Promise<TaskResults> {
+    if (typeof task !== 'string' || task.trim() === '')
+      throw new HoldfastError('invalid-option', { message: 'The task is empty. Say what is to be done.' })
+    checkOptions(options, RUN)
+    const { maxContextTokens = DEFAULT_CONTEXT_TOKENS } = this.#config
+    const message = { role: 'user', content: task } as const
+    const contextId = options.contextId ?? systemIds.next('task')
+    return this.#follow(options, contextId, (graph, where) =>
+      graph.stream({ task, maxContextTokens, messages: [message] }, where),
+    )
+  }
+
+  /** Goes on with a task that was interrupted, that reached a limit, or whose process died. */
+  async resume(contextId: string, options: Omit<TaskRunOptions, 'contextId'> = {}): Promise<TaskResults> {
+    checkOptions(options, RUN)
+    return this.#follow(options, contextId, (graph, where) => graph.stream(null, where))
+  }
+
+  /** Answers questions and approvals of a task that waits, by their ids. */
+  async answer(
+    contextId: string,
+    answers: Readonly<Record<string, Json>>,
+    options: Omit<TaskRunOptions, 'contextId'> = {},
+  ): Promise<TaskResults> {
+    checkOptions(options, RUN)
+    return this.#follow(options, contextId, (graph, where) => graph.answer(answers, where))
+  }
+
+  setPlannerPrompt(text: string): void {
+    this.#setPrompt('planner', text)
+  }
+
+  setAgentPrompt(text: string): void {
+    this.#setPrompt('agent', text)
+  }
+
+  setVerifierPrompt(text: string): void {
+    this.#setPrompt('verifier', text)
+  }
+
+  setReplanPrompt(text: string): void {
+    this.#setPrompt('replan', text)
+  }
+
+  /** The prompt of a node as it was set, or the default. */
+  getPromptTemplate(node: PromptNode): string {
+    if (!PROMPT_NODES.includes(node))
+      throw new HoldfastError('invalid-option', {
+        message: `There is no node ${node} with a prompt. There are ${PROMPT_NODES.join(', ')}.`,
+      })
+    return this.#prompts.template(node)
+  }
+
+  resetPrompts(): void {
+    this.#prompts.reset()
+  }
+
+  /**
+   * The prompts as the nodes would send them for this task and plan, custom ones included, as one text. `saveTo` writes it
+   * to a file, `true` to notes/system_prompts.md in the working folder.
+   */
+  async displaySystemPrompts(
+    task: string,
+    plan = '',
+    { saveTo }: { readonly saveTo?: string | boolean } = {},
+  ): Promise<string> {
+    const tools = await this.#loaded()
+    const values = {
+      task,
+      plan,
+      previous_plan: plan,
+      answer: '(the answer)',
+      trace_section: '(the trace)',
+      verification_feedback: '(the feedback)',
+    }
+    const nodes = PROMPT_NODES.filter((node) => this.#isPlanning || (node !== 'planner' && node !== 'replan'))
+    const text = nodes
+      .map((node) => {
+        const rendered = this.#prompts.render(node, {
+          ...values,
+          tool_instructions: instructionsFor(node, tools),
+        })
+        return `## ${node}\n\n${rendered}\n`
+      })
+      .join('\n')
+    if (saveTo !== undefined && saveTo !== false) {
+      const name = saveTo === true ? 'notes/system_prompts.md' : saveTo
+      const file = resolve(this.#config.cwd ?? '.', name)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, text)
+    }
+    return text
+  }
+
+  /** The newest run as text: every message, calls with their arguments and origins, plans and the verdict. */
+  async displayTrace(): Promise<string> {
+    const { messages, isVerified, planIteration, ended, reason } = this.results
+    const tools = await this.#loaded()
+    const label = (name: string): string =>
+      tools.find((tool) => tool.name === name)?.origin === undefined ? '🛠️ [own] ' : '🔬 [MCP] '
+    return [
+      traceText(messages, { texts: 500, results: 200, label }),
+      `Plans: ${planIteration}. Verified: ${isVerified === null ? 'no verdict' : isVerified ? 'yes' : 'no'}. Ended: ${ended}. ${reason}`,
+    ].join('\n')
+  }
+
+  get #isPlanning(): boolean {
+    return this.#config.planning ?? true
+  }
+
+  #setPrompt(node: PromptNode, text: string): void {
+    if (!this.#isPlanning && (node === 'planner' || node === 'replan'))
+      throw new HoldfastError('invalid-option', {
+        message: `Planning is off, so ${node} never runs and its prompt has no effect. Set the prompt of agent, or planning: true.`,
+      })
+    this.#prompts.set(node, text)
+  }
+
+  #loaded(): Promise<readonly Tool[]> {
+    this.#tools ??= this.#loadTools()
+    return this.#tools
+  }
+
+  async #loadTools(): Promise<readonly Tool[]> {
+    const { cwd = '.', tools, criteria = [] } = this.#config
+    const own = tools === undefined ? await loadTools({ cwd }) : toolsFrom(tools)
+    const isThere = own.some(({ name }) => name === COMPLETION)
+    const all = isThere ? own : [...own, ...(await loadTools({ cwd, toolIds: [COMPLETION] }))]
+    checkCriteria(criteria, all)
+    return all
+  }
+
+  async #graph(): Promise<TaskGraph> {
+    const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
+    const { temperature, baseURL, apiKey, limits, telemetry, logger } = this.#config
+    const contextTokens = this.#config.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS
+    return taskGraph({
+      tools: await this.#loaded(),
+      prompts: this.#prompts,
+      model,
+      verifierModel,
+      settings: { contextTokens, ...this.#config.settings, ...defined({ temperature, baseURL, apiKey }) },
+      criteria,
+      plugins,
+      planning: this.#isPlanning,
+      maxReplans: this.#config.maxReplans ?? 3,
+      graph: {
+        store: this.#store,
+        limits: { ...limits, steps: recursionLimit },
+        ...defined({ telemetry, logger }),
+      },
+    })
+  }
+
+  async #follow(
+    { signal, onRequest, onEvent }: TaskRunOptions,
+    contextId: string,
+    begin: (graph: TaskGraph, where: Where) => GraphRun<TaskChannels>,
+  ): Promise<TaskResults> {
+    const graph = await this.#graph()
+    const { owner, verbose = true } = this.#config
+    const where: Where = { contextId, ...defined({ owner, signal }) }
+    const show = verbose ? taskProgress() : undefined
+    let run = begin(graph, where)
+    for (;;) {
+      for await (const event of run) {
+        onEvent?.(event)
+        show?.(event)
+      }
+      const outcome = await run.outcome
+      const results = resultsOf(outcome, {
+        contextId,
+        planning: this.#isPlanning,
+        maxReplans: this.#config.maxReplans ?? 3,
+      })
+      this.#results = results
+      if (results.ended !== 'waiting' || onRequest === undefined) return results
+      const answers: Record<string, Json> = {}
+      for (const request of results.requests) answers[request.requestId] = await onRequest(request)
+      run = graph.answer(answers, where)
+    }
+  }
+}
+
+interface Where {
+  readonly contextId: string
+  readonly owner?: Owner
+  readonly signal?: AbortSignal
+}
+
+/** One task without keeping an agent. */
+export function runTask(
+  options: TaskAgentConfig & TaskRunOptions & { readonly task: string },
+): Promise<TaskResults> {
+  const { task, contextId, signal, onRequest, onEvent, ...config } = options
+  return new TaskAgent(config).run(task, defined({ contextId, signal, onRequest, onEvent }))
+}

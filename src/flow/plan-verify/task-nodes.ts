@@ -1,0 +1,227 @@
+/** The nodes of the flow: planner, agent, tools, verifier, replan. Each is a function of the state. */
+import { modelNode, pendingCalls, toolNode } from '../../agent/index.ts'
+import type { NodeContext, UpdateOf } from '../../graph/index.ts'
+import type { Plugin } from '../../hook/index.ts'
+import { countTokens, type ModelOptions } from '../../model/index.ts'
+import { type Message, replyText, type ToolCallPart, type ToolResultPart } from '../../protocol/index.ts'
+import type { Tool } from '../../tool/index.ts'
+import type { ModelChoice } from '../../turn/index.ts'
+import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts'
+import { instructionsFor } from './instructions.ts'
+import type { PromptNode, Prompts, PromptValues } from './prompts.ts'
+import { attemptOf, type TaskState as State, type TaskChannels } from './state.ts'
+import { fittingTrace } from './trace-text.ts'
+import { feedbackOf, type Verdict, verdictIn } from './verdict.ts'
+
+export interface TaskNodes {
+  readonly tools: readonly Tool[]
+  readonly prompts: Prompts
+  readonly model: ModelChoice | readonly ModelChoice[]
+  /** Null: nobody judges; only the criteria do. */
+  readonly verifierModel: ModelChoice | readonly ModelChoice[] | null
+  readonly settings: ModelOptions
+  readonly criteria: readonly Criterion[]
+  readonly plugins: readonly Plugin[]
+}
+
+type Update = UpdateOf<TaskChannels>
+type TaskNode = (state: State, context: NodeContext) => Promise<Update>
+
+export const COMPLETION = 'attempt_completion'
+const TODO = 'write_todo_list'
+/** Replies in a row without a call, before the run ends. */
+export const MOST_NUDGES = 3
+/** Tokens are estimated where no tokenizer is installed: the part of the limit that prompts may fill. */
+const MARGIN = 0.85
+const CHARS_A_TOKEN = 3
+export const DEFAULT_CONTEXT_TOKENS = 100_000
+
+const NUDGE =
+  'Your reply has no tool call, so nothing happens. Call a tool to go on, or attempt_completion with the result if the task is done.'
+
+export function taskNodes(config: TaskNodes): Record<PromptNode | 'tools', TaskNode> {
+  return {
+    planner: (state, context) => plan(config, 'planner', { state, context }),
+    agent: (state, context) => act(config, state, context),
+    tools: (state, context) => runTools(config, state, context),
+    verifier: (state, context) => verify(config, state, context),
+    replan: async (state, context) => ({
+      ...(await plan(config, 'replan', { state, context })),
+      finalAnswer: null,
+      isVerified: false,
+    }),
+  }
+}
+
+interface Step {
+  readonly state: State
+  readonly context: NodeContext
+}
+
+async function plan(
+  config: TaskNodes,
+  node: 'planner' | 'replan',
+  { state, context }: Step,
+): Promise<Update> {
+  const values = {
+    task: state.task,
+    previous_plan: state.plan,
+    verification_feedback: lastFeedback(state),
+  }
+  const made = await reply(config, { node, values, messages: [ofProgram('Write the plan now.')] }, context)
+  const text = replyText(made?.role === 'assistant' ? made.content : []).trim()
+  const planIteration = state.planIteration + 1
+  return { plan: text, planIteration, nudges: 0, messages: [ofProgram(`Plan ${planIteration}:\n${text}`)] }
+}
+
+async function act(config: TaskNodes, state: State, context: NodeContext): Promise<Update> {
+  const { task, plan: current, messages, nudges } = state
+  const values = { task, plan: current }
+  const made = await reply(config, { node: 'agent', values, messages, tools: config.tools }, context)
+  if (made === undefined) return { nudges: nudges + 1, messages: [ofProgram(NUDGE)] }
+  if (pendingCalls([made]).length > 0) return { nudges: 0, messages: [made] }
+  const nudge = nudges < MOST_NUDGES ? [ofProgram(NUDGE)] : []
+  return { nudges: nudges + 1, messages: [made, ...nudge] }
+}
+
+/** A completion is the call by its id, wherever it stands in the round, and only if it was accepted. */
+async function runTools(
+  { tools, plugins }: TaskNodes,
+  { messages }: State,
+  context: NodeContext,
+): Promise<Update> {
+  const calls = pendingCalls(messages)
+  const added = await context.run('', toolNode({ tools, plugins }), messages)
+  const results = added.flatMap((message) => (message.role === 'tool' ? message.content : []))
+  const completion = lastOk(COMPLETION, calls, results)
+  const answer = (completion?.call.args as { readonly result?: unknown } | undefined)?.result
+  const todo = (lastOk(TODO, calls, results)?.result.output as { readonly list?: unknown } | undefined)?.list
+  return {
+    messages: added,
+    ...(typeof answer === 'string' ? { finalAnswer: answer } : {}),
+    ...(typeof todo === 'string' ? { todoList: todo } : {}),
+  }
+}
+
+function lastOk(
+  tool: string,
+  calls: readonly ToolCallPart[],
+  results: readonly ToolResultPart[],
+): { readonly call: ToolCallPart; readonly result: ToolResultPart } | undefined {
+  const pairs = calls.flatMap((call) => {
+    const result = results.find(({ callId }) => callId === call.callId)
+    return call.tool === tool && result?.status === 'ok' ? [{ call, result }] : []
+  })
+  return pairs.at(-1)
+}
+
+async function verify(config: TaskNodes, state: State, context: NodeContext): Promise<Update> {
+  const answer = state.finalAnswer ?? ''
+  const checked = await runCriteria(config.criteria, config.tools, context)
+  const failed = checked.filter(({ isMet }) => !isMet)
+  // A failed criterion decides: no claim of a model is asked for.
+  const judged = failed.length > 0 ? undefined : await judge(config, state, { answer, checked, context })
+  const verdict = withCriteria(judged, checked, config.verifierModel !== null)
+  return {
+    isVerified: verdict?.verified ?? null,
+    attempts: [attemptOf(answer, verdict)],
+    messages: [ofProgram(`Verification: ${verdict === undefined ? 'no verdict' : feedbackOf(verdict)}`)],
+  }
+}
+
+/** Undefined if nothing and nobody could judge. */
+function withCriteria(
+  judged: Verdict | undefined,
+  checked: readonly CriterionResult[],
+  isJudged: boolean,
+): Verdict | undefined {
+  const failed = checked.filter(({ isMet }) => !isMet)
+  const evidence = checked.map(
+    ({ name, isMet, output }) => `${name} ${isMet ? 'passed' : 'failed'}: ${output}`,
+  )
+  if (failed.length > 0)
+    return { verified: false, unmet: failed.map(({ name }) => `${name} fails`), evidence }
+  if (judged !== undefined) return { ...judged, evidence: [...evidence, ...judged.evidence] }
+  return isJudged || checked.length === 0 ? undefined : { verified: true, unmet: [], evidence }
+}
+
+interface Judging {
+  readonly answer: string
+  readonly checked: readonly CriterionResult[]
+  readonly context: NodeContext
+}
+
+const UNREADABLE =
+  'Your reply has no verdict. Reply with the JSON object alone: {"verified": …, "unmet": […], "evidence": […]}.'
+
+async function judge(
+  config: TaskNodes,
+  state: State,
+  { answer, checked, context }: Judging,
+): Promise<Verdict | undefined> {
+  const { verifierModel } = config
+  if (verifierModel === null) return undefined
+  const most = Math.floor((state.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN * 0.6) * CHARS_A_TOKEN
+  const passed = checked.map(({ name }) => `criterion ${name}: passed`).join('\n')
+  const trace = [fittingTrace(state.messages, most), passed].filter((part) => part !== '').join('\n')
+  const values = { task: state.task, answer, trace_section: trace }
+  const messages: Message[] = [ofProgram('Give your verdict now.')]
+  for (const attempt of [1, 2]) {
+    const request = { node: 'verifier' as const, values, messages, key: `verdict-${attempt}` }
+    const made = await reply({ ...config, model: verifierModel }, request, context)
+    const text = replyText(made?.role === 'assistant' ? made.content : [])
+    const verdict = verdictIn(text)
+    if (verdict !== undefined) return verdict
+    messages.push(
+      { role: 'assistant', content: [{ type: 'text', text: text || '…' }] },
+      ofProgram(UNREADABLE),
+    )
+  }
+  return undefined
+}
+
+interface ReplyRequest {
+  readonly node: PromptNode
+  readonly values: PromptValues
+  readonly messages: readonly Message[]
+  readonly tools?: readonly Tool[]
+  /** Tells several replies of one node apart. */
+  readonly key?: string
+}
+
+/** One reply of the model, within the limit of the context. */
+async function reply(
+  { prompts, tools: all, model, settings, plugins }: TaskNodes,
+  { node, values, messages, tools = [], key = '' }: ReplyRequest,
+  context: NodeContext,
+): Promise<Message | undefined> {
+  const systemPrompt = prompts.render(node, { ...values, tool_instructions: instructionsFor(node, all) })
+  const budget = (settings.contextTokens ?? Number.POSITIVE_INFINITY) * MARGIN
+  const declared = JSON.stringify(
+    tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  )
+  const { tokens } = await countTokens(systemPrompt + declared)
+  const maxTokens = Math.max(1, Math.floor(budget - tokens))
+  const runnable = modelNode({
+    name: node,
+    model,
+    settings,
+    systemPrompt,
+    tools,
+    // Plugins see the calls of the agent alone: other nodes make none.
+    plugins: tools.length === 0 ? [] : plugins,
+    maxMessages: Number.MAX_SAFE_INTEGER,
+    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
+  })
+  const made = await context.run(key, runnable, messages)
+  return made.find(({ role }) => role === 'assistant')
+}
+
+function lastFeedback({ attempts }: State): string {
+  const last = attempts.at(-1)
+  return last === undefined ? '' : feedbackOf({ verified: false, unmet: last.unmet, evidence: last.evidence })
+}
+
+function ofProgram(content: string): Message {
+  return { role: 'user', content, by: 'program' }
+}

@@ -1,0 +1,282 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { runTask, TaskAgent, type TaskAgentConfig, withInstructions } from '../../src/entry/flows.ts'
+import { defineTool, memoryStore } from '../../src/index.ts'
+import type { JsonObject } from '../../src/protocol/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
+
+const folders: string[] = []
+
+afterEach(() => {
+  for (const each of folders.splice(0)) rmSync(each, { recursive: true, force: true })
+})
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'holdfast-task-'))
+  folders.push(made)
+  return made
+}
+
+type Script = ConstructorParameters<typeof ScriptedModel>[0]
+
+const call = (tool: string, args: JsonObject) => ({ tool, args })
+const calls = (...list: { tool: string; args: JsonObject }[]) => ({ calls: list })
+const done = (result: string) => calls(call('attempt_completion', { result }))
+const verdict = (verified: boolean, unmet: string[] = []) =>
+  JSON.stringify({ verified, unmet, evidence: ['step 1'] })
+
+const note = defineTool({
+  name: 'note',
+  description: 'Takes a note. It is kept.',
+  input: z.object({ text: z.string() }),
+  run: ({ text }) => `noted ${text}`,
+})
+
+function task(script: Script, config: Partial<TaskAgentConfig> = {}) {
+  const model = new ScriptedModel(script)
+  const store = memoryStore()
+  const agent = new TaskAgent({ model, store, verbose: false, tools: [note], ...config })
+  const nodes = async (contextId: string): Promise<string[]> =>
+    (await store.read({ tenant: 'local', actor: 'local', contextId })).flatMap(({ type, data }) =>
+      type === 'node.end' ? [(data['task'] as string).replace(/\.\d+$/, '')] : [],
+    )
+  return { agent, model, store, nodes }
+}
+
+describe('the task agent', () => {
+  test('plans, works, completes, and is verified', async () => {
+    const { agent, nodes, model } = task([
+      '1. Note it',
+      calls(call('note', { text: 'a' })),
+      done('It is noted.'),
+      verdict(true),
+    ])
+    const results = await agent.run('Take a note', { contextId: 't1' })
+    expect(results).toMatchObject({
+      finalAnswer: 'It is noted.',
+      isVerified: true,
+      planIteration: 1,
+      plan: '1. Note it',
+      ended: 'verified',
+      todoList: null,
+    })
+    expect(await nodes('t1')).toEqual(['planner', 'agent', 'tools', 'agent', 'tools', 'verifier'])
+    expect(model.calls).toHaveLength(4)
+    expect(agent.results).toBe(results)
+    const trace = await agent.displayTrace()
+    expect(trace).toContain('call 🛠️ [own] note {"text":"a"}')
+    expect(trace).toContain('Plans: 1. Verified: yes. Ended: verified.')
+  })
+
+  test('plans again after a verification that failed, with its feedback', async () => {
+    const { agent, nodes, model } = task([
+      'First plan',
+      done('Half'),
+      verdict(false, ['the other half']),
+      'Second plan',
+      calls(call('note', { text: 'b' })),
+      done('Whole'),
+      verdict(true),
+    ])
+    const results = await agent.run('Do all of it', { contextId: 't2' })
+    expect(results).toMatchObject({
+      finalAnswer: 'Whole',
+      isVerified: true,
+      planIteration: 2,
+      plan: 'Second plan',
+    })
+    expect(await nodes('t2')).toEqual([
+      'planner',
+      'agent',
+      'tools',
+      'verifier',
+      'replan',
+      'agent',
+      'tools',
+      'agent',
+      'tools',
+      'verifier',
+    ])
+    expect(results.attempts.map(({ answer, isVerified }) => [answer, isVerified])).toEqual([
+      ['Half', false],
+      ['Whole', true],
+    ])
+    const replan = JSON.stringify(model.calls[3]?.prompt)
+    expect(replan).toContain('First plan')
+    expect(replan).toContain('not met: the other half')
+  })
+
+  test('without planning, the run ends after the verifier', async () => {
+    const { agent, nodes } = task([done('Quick'), verdict(false, ['all of it'])], { planning: false })
+    const results = await agent.run('Do it', { contextId: 't3' })
+    expect(results).toMatchObject({
+      finalAnswer: 'Quick',
+      isVerified: false,
+      planIteration: 0,
+      ended: 'not-verified',
+    })
+    expect(results.reason).toBe('The verification failed: all of it.')
+    expect(await nodes('t3')).toEqual(['agent', 'tools', 'verifier'])
+    expect(() => agent.setPlannerPrompt('x')).toThrow('Planning is off')
+  })
+
+  test('a reply without a call is nudged three times, then the run ends with its text', async () => {
+    const { agent, nodes } = task(['Plan', 'Hm.', 'Well.', 'So.', 'The answer is 4.'])
+    const results = await agent.run('2 + 2?', { contextId: 't4' })
+    expect(results).toMatchObject({ ended: 'limit', finalAnswer: 'The answer is 4.', isVerified: false })
+    expect(results.reason).toContain('4 replies in a row without a tool call')
+    expect(await nodes('t4')).toEqual(['planner', 'agent', 'agent', 'agent', 'agent'])
+    const nudges = results.messages.filter(({ content }) =>
+      JSON.stringify(content).includes('Your reply has no tool call'),
+    )
+    expect(nudges).toHaveLength(3)
+  })
+
+  test('a limit on steps returns the best answer so far, and resume goes on', async () => {
+    const { agent } = task(
+      ['Plan', done('One'), verdict(false, ['x']), 'Plan 2', done('Two'), verdict(true)],
+      {
+        recursionLimit: 5,
+      },
+    )
+    const stopped = await agent.run('Do it', { contextId: 't5' })
+    expect(stopped).toMatchObject({ ended: 'limit', finalAnswer: 'One', isVerified: false, planIteration: 2 })
+    const resumed = await agent.resume('t5')
+    expect(resumed).toMatchObject({ ended: 'verified', finalAnswer: 'Two' })
+  })
+
+  test('the number of new plans is limited', async () => {
+    const attempt = [done('No'), verdict(false, ['it'])]
+    const { agent } = task(['P1', ...attempt, 'P2', ...attempt, 'P3', ...attempt], { maxReplans: 2 })
+    const results = await agent.run('Do it')
+    expect(results).toMatchObject({ ended: 'limit', planIteration: 3, finalAnswer: 'No' })
+    expect(results.reason).toContain('The limit of 2 new plans was reached.')
+  })
+
+  test('a completion counts wherever it stands in a round, and only as a call', async () => {
+    const first = task([
+      'P',
+      calls(call('attempt_completion', { result: 'Early' }), call('note', { text: 'x' })),
+      verdict(true),
+    ])
+    expect(await first.agent.run('Do it')).toMatchObject({ finalAnswer: 'Early', isVerified: true })
+    const marker = task([
+      'P',
+      calls(call('note', { text: '[TASK_COMPLETE] attempt_completion' })),
+      done('Now'),
+      verdict(true),
+    ])
+    expect(await marker.agent.run('Do it', { contextId: 'm' })).toMatchObject({ finalAnswer: 'Now' })
+    expect(await marker.nodes('m')).toEqual(['planner', 'agent', 'tools', 'agent', 'tools', 'verifier'])
+    const bad = task(['P', calls(call('attempt_completion', { result: '' })), done('Right'), verdict(true)])
+    expect(await bad.agent.run('Do it')).toMatchObject({ finalAnswer: 'Right' })
+  })
+
+  test('words of weak models are a verdict; an unreadable one is asked for again, then there is none', async () => {
+    const words = task(['P', done('A'), '**NOT_VERIFIED:** no file', 'P2', done('B'), 'VERIFIED: yes'])
+    expect(await words.agent.run('Do it')).toMatchObject({ isVerified: true, planIteration: 2 })
+    const again = task(['P', done('A'), 'Looks good to me!', verdict(true)])
+    expect(await again.agent.run('Do it')).toMatchObject({ isVerified: true })
+    const never = task(['P', done('A'), 'Looks good!', 'Really good!'])
+    expect(await never.agent.run('Do it')).toMatchObject({
+      isVerified: null,
+      ended: 'no-verdict',
+      finalAnswer: 'A',
+    })
+  })
+
+  test('criteria decide whatever the model claims', async () => {
+    const cwd = folder()
+    const tools = await loadTools({ cwd })
+    const script: Script = [
+      'P',
+      done('The file is there.'),
+      'P2',
+      calls(call('write_to_file', { path: 'a.txt', content: 'a\n' })),
+      done('Now it is there.'),
+      verdict(true),
+    ]
+    const { agent, model } = task(script, {
+      cwd,
+      tools: tools.map((tool) => (tool.name === 'write_to_file' ? { ...tool, approve: 'never' } : tool)),
+      criteria: [{ name: 'file', command: 'test -f a.txt' }],
+    })
+    const results = await agent.run('Make a.txt')
+    expect(results).toMatchObject({ isVerified: true, planIteration: 2 })
+    expect(results.attempts[0]).toMatchObject({ isVerified: false, unmet: ['file fails'] })
+    expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a\n')
+    expect(model.calls).toHaveLength(6)
+  })
+
+  test('without a model for the verifier, criteria alone decide; without any, there is no verdict', async () => {
+    const cwd = folder()
+    const tools = await loadTools({ cwd })
+    writeFileSync(join(cwd, 'a.txt'), '')
+    const criteria = [{ name: 'file', command: 'test -f a.txt' }]
+    const checked = task(['P', done('A')], { cwd, tools, criteria, verifierModel: null })
+    expect(await checked.agent.run('Do it')).toMatchObject({ isVerified: true })
+    const none = task(['P', done('A')], { verifierModel: null })
+    expect(await none.agent.run('Do it')).toMatchObject({ isVerified: null, ended: 'no-verdict' })
+    await expect(task(['P'], { criteria }).agent.run('Do it')).rejects.toThrow(
+      'the tools have no execute_command',
+    )
+  })
+
+  test('a question waits for the person, and the todo list is in the results', async () => {
+    const cwd = folder()
+    const tools = await loadTools({ cwd })
+    const script: Script = [
+      'P',
+      calls(call('write_todo_list', { content: '1. [ ] Ask' })),
+      calls(call('ask_followup_question', { question: 'Which colour?' })),
+      done('Red it is.'),
+      verdict(true),
+    ]
+    const { agent } = task(script, { cwd, tools })
+    const waiting = await agent.run('Paint it', { contextId: 'q' })
+    expect(waiting).toMatchObject({ ended: 'waiting', todoList: '1. [ ] Ask' })
+    const [request] = waiting.requests
+    const results = await agent.answer('q', { [request?.requestId ?? '']: 'Red' })
+    expect(results).toMatchObject({ ended: 'verified', finalAnswer: 'Red it is.' })
+    expect(JSON.stringify(results.messages)).toContain('Red')
+    const inline = task(script, { cwd, tools })
+    expect(await inline.agent.run('Paint it', { onRequest: () => 'Blue' })).toMatchObject({
+      ended: 'verified',
+    })
+  })
+
+  test('prompts: custom ones are sent, instructions of tools reach their nodes, the preview is what is sent', async () => {
+    const cwd = folder()
+    const noted = withInstructions(note, { planner: 'Plan one note.', verifier: 'Look for the note.' })
+    const { agent, model } = task(['P', done('A'), verdict(true)], { cwd, tools: [noted] })
+    agent.setPlannerPrompt('Be brief.')
+    const preview = await agent.displaySystemPrompts('Take a note', 'A plan', { saveTo: true })
+    expect(readFileSync(join(cwd, 'notes/system_prompts.md'), 'utf8')).toBe(preview)
+    await agent.run('Take a note')
+    const system = (at: number): string => model.calls[at]?.prompt[0]?.content as string
+    expect(preview).toContain(system(0))
+    expect(system(0)).toContain('# Task\nTake a note\n\nBe brief.')
+    expect(system(0)).toContain('- note: Plan one note.')
+    expect(system(1)).not.toContain('Plan one note.')
+    expect(system(2)).toContain('- note: Look for the note.')
+  })
+
+  test('runTask is the same in one call', async () => {
+    const model = new ScriptedModel([done('A'), verdict(true)])
+    const results = await runTask({ task: 'Do it', model, planning: false, verbose: false, tools: [note] })
+    expect(results).toMatchObject({ finalAnswer: 'A', isVerified: true })
+  })
+
+  test.each([
+    [{}, 'needs a model'],
+    [{ model: 'x/y', enable_planning: false }, 'planning'],
+    [{ model: 'x/y', maxContextTokens: 10 }, 'maxContextTokens'],
+    [{ model: 'x/y', prompts: { planner: '{task}' } }, 'lacks {tool_instructions}'],
+  ])('%j is refused', (config, message) => {
+    expect(() => new TaskAgent(config as never)).toThrow(message)
+  })
+})
