@@ -30,12 +30,12 @@ const MOST_CHARS = 100_000
 /** Beyond it the rest is not counted any more. */
 const MOST_ENTRIES = 200_000
 /** Large, and rarely meant: a recursive listing does not enter them. */
-const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules'])
+const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules', '.holdfast'])
 
 export function listFiles({ workspace }: ToolboxContext): Tool {
   return defineTool({
     name: 'list_files',
-    description: `Lists the files and folders in a folder, sorted by name, with sizes; hidden and ignored files, too. At most ${MOST_LINES} entries are shown, and the rest is counted. A recursive listing does not enter ${[...NOT_ENTERED].join(' and ')}: list them by their own path.`,
+    description: `Lists the files and folders in a folder, sorted by name, with sizes; hidden and ignored files, too. At most ${MOST_LINES} entries are shown, and the rest is counted. A recursive listing does not enter .git, node_modules and .holdfast: list the first two by their own path.`,
     input: jsonSchema<ListInput>(INPUT),
     replay: 'safe',
     // Escapes of JSON take more room than the text.

@@ -8,6 +8,8 @@
  * W3. `..` goes back to the folder held before, never to the kernel's `..`; at the root it leaves the folder and is refused.
  * W4. Without /proc a folder's address is its path. The path is compared with its real path after every open, which finds
  *     a swapped folder unless it is swapped back in between.
+ * W5. The journals of conversations, `.holdfast` in the root, are entered by no name and by no link: a tool that writes there
+ *     could approve its own calls.
  */
 
 import type { Stats } from 'node:fs'
@@ -52,6 +54,11 @@ export interface WalkOptions {
   readonly create?: boolean
   /** Refuses links instead of following them. */
   readonly noLinks?: boolean
+}
+
+/** Some file systems do not tell upper from lower case (W5). */
+function isJournals(name: string): boolean {
+  return name.toLowerCase() === '.holdfast'
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
@@ -147,6 +154,7 @@ class Walk {
     after: readonly string[],
   ): Promise<{ readonly leaf: Leaf } | { readonly rest: readonly string[] }> {
     const folder = this.#last()
+    if (folder.path === '' && isJournals(name)) throw this.#journals()
     const address = `${folder.address}/${name}`
     const stats = await statsAt(address)
     if (stats?.isSymbolicLink()) return { rest: [...((await this.#target(address)) ?? [name]), ...after] }
@@ -163,6 +171,10 @@ class Walk {
     if (opened === undefined) return { rest: [name, ...after] }
     this.#held.push(opened)
     return { rest: after }
+  }
+
+  #journals(): PathError {
+    return new PathError('outside', this.#path, 'holds the journals of conversations. Use another path.')
   }
 
   /** The names behind a link, from the folder that holds it; undefined if it is no link any more. */

@@ -67,6 +67,31 @@ describe('the working folder', () => {
       for (const path of paths) expect([path, await read(workspace, path)]).toEqual([path, 'inside'])
   })
 
+  it('refuses the journals of conversations, by any name and link', async () => {
+    await mkdir(join(root, '.holdfast'))
+    await writeFile(join(root, '.holdfast/journal.db'), 'secret')
+    await symlink('.holdfast', join(root, 'a/../to-journals'))
+    await symlink(join(root, '.holdfast/journal.db'), join(root, 'to-journal'))
+    await mkdir(join(root, 'a/.holdfast'))
+    await writeFile(join(root, 'a/.holdfast/own.txt'), 'inside')
+    const paths = [
+      '.holdfast/journal.db',
+      './a/../.holdfast/journal.db',
+      '.HoldFast/journal.db',
+      `${root}/.holdfast/journal.db`,
+      'to-journals/journal.db',
+      'to-journal',
+    ]
+    for (const workspace of modes) {
+      for (const path of paths)
+        expect([path, await problem(read(workspace, path))]).toEqual([path, 'outside'])
+      const write = workspace.write('.holdfast/new.txt', { content: 'x', id: 'i' })
+      expect(await problem(write)).toBe('outside')
+      expect(await problem(workspace.withFolder('.holdfast', async () => 0))).toBe('outside')
+      expect(await read(workspace, 'a/.holdfast/own.txt')).toBe('inside')
+    }
+  })
+
   it('refuses paths that leave it or are none', async () => {
     const refused: Record<string, string> = {
       '../canary.txt': 'outside',
