@@ -14,7 +14,8 @@ const UNSENT: readonly string[] = [
   'UND_ERR_CONNECT_TIMEOUT',
   'EHOSTUNREACH',
 ]
-const NOT_FOUND = 404
+/** Servers answer so to a session that they do not know. */
+const NO_SESSION: readonly number[] = [400, 404]
 const UNAVAILABLE = 503
 const FIRST_CLIENT_ERROR = 400
 const FIRST_SERVER_ERROR = 500
@@ -38,7 +39,7 @@ export function failureOf(sdk: Sdk, error: unknown): CallFailure {
 
 function byStatus(status: number | undefined): CallFailure {
   if (status === undefined) return 'lost'
-  if (status === NOT_FOUND) return 'expired'
+  if (NO_SESSION.includes(status)) return 'expired'
   if (status === UNAVAILABLE) return 'unsent'
   return status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR ? 'refused' : 'lost'
 }

@@ -210,7 +210,11 @@ export class ServerConnection {
         },
       },
     )
-    client.onerror = (error) => this.note(thrownText(error))
+    client.onerror = (error) => {
+      const text = thrownText(error)
+      // Progress may overtake the result of its call.
+      if (!text.startsWith('Received a progress notification')) this.note(text)
+    }
     client.setRequestHandler('elicitation/create', ({ params }) =>
       this.questions.answer(params as ServerQuestion),
     )

@@ -11,7 +11,6 @@ export type JsonRpcMessage = clientModule.JSONRPCMessage
 export type CallToolResult = clientModule.CallToolResult
 export type ContentBlock = clientModule.ContentBlock
 export type ListedTool = clientModule.Tool
-export type ReadBuffer = clientModule.ReadBuffer
 export type PriorDiscovery = clientModule.PriorDiscovery
 
 export type ServerSdk = typeof serverModule & typeof stdioModule

@@ -170,7 +170,7 @@ class ServerCall {
     const text = thrownText(error)
     if (failure === 'refused') throw new Error(`${server} refused the call: ${text}`)
     if (failure === 'unsent' || failure === 'expired')
-      throw new Error(`${server} was not reached, and did nothing: ${text}`)
+      throw new Error(`${server} did not take the call, and did nothing: ${text}`)
     if (signal.aborted)
       throw new UnknownOutcome(
         `The call was cancelled, and ${server.replace('T', 't')} was told so.`,

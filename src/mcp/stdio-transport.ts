@@ -6,12 +6,13 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { systemTimer } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import type { StdioTarget } from './config.ts'
-import type { ClientSdk, JsonRpcMessage, ReadBuffer, Transport } from './sdk.ts'
+import type { ClientSdk, JsonRpcMessage, Transport } from './sdk.ts'
 
 /** How long a server may take to end after its input is closed, and again after SIGTERM. */
 const GRACE_MS = 1000
 /** How long output of an ended server is read. */
 const DRAIN_MS = 200
+const LINE_FEED = 10
 /** The part of standard error that is kept. */
 const MOST_STDERR = 8 * 1024
 
@@ -28,17 +29,21 @@ export class StdioTransport implements Transport {
   /** Why the connection ended, if not by `close`. */
   ended: string | undefined
   readonly #options: StdioTransportOptions
-  readonly #sdk: Pick<ClientSdk, 'serializeMessage'>
-  readonly #buffer: ReadBuffer
+  readonly #sdk: Pick<ClientSdk, 'deserializeMessage' | 'serializeMessage'>
+  /** A line that has not ended yet; joined once, because a server may send it in small pieces. */
+  readonly #parts: Buffer[] = []
+  #pending = 0
   #child: ChildProcessWithoutNullStreams | undefined
   #errors = ''
   readonly #exited = Promise.withResolvers<void>()
   #isClosed = false
 
-  constructor(sdk: Pick<ClientSdk, 'ReadBuffer' | 'serializeMessage'>, options: StdioTransportOptions) {
+  constructor(
+    sdk: Pick<ClientSdk, 'deserializeMessage' | 'serializeMessage'>,
+    options: StdioTransportOptions,
+  ) {
     this.#sdk = sdk
     this.#options = options
-    this.#buffer = new sdk.ReadBuffer({ maxBufferSize: options.maxMessageBytes })
   }
 
   /** The package recognises a process by these two properties, and then takes silence for an old server. */
@@ -116,23 +121,34 @@ export class StdioTransport implements Transport {
 
   #receive(chunk: Buffer): void {
     if (this.ended !== undefined) return
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      this.#take(Buffer.concat([...this.#parts.splice(0), chunk.subarray(start, end)]))
+      this.#pending = 0
+      start = end + 1
+    }
+    this.#parts.push(chunk.subarray(start))
+    this.#pending += chunk.length - start
+    if (this.#pending > this.#options.maxMessageBytes) this.#stop()
+  }
+
+  /** Lines that are no messages are reported and passed over. */
+  #take(line: Buffer): void {
+    if (line.length > this.#options.maxMessageBytes) return this.#stop()
+    const text = line.toString('utf8').trim()
+    if (text === '') return
     try {
-      this.#buffer.append(chunk)
-    } catch {
-      this.ended = `It sent a message of more than ${this.#options.maxMessageBytes} bytes, and was stopped.`
-      this.onerror?.(new Error(this.ended))
-      if (this.#child !== undefined) signalGroup(this.#child, 'SIGKILL')
-      return
+      this.onmessage?.(this.#sdk.deserializeMessage(text))
+    } catch (error) {
+      this.onerror?.(new Error('It sent a line that is no message.', { cause: error }))
     }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage()
-        if (message === null) return
-        this.onmessage?.(message)
-      } catch (error) {
-        this.onerror?.(error as Error)
-      }
-    }
+  }
+
+  #stop(): void {
+    this.#parts.splice(0)
+    this.ended = `It sent a message of more than ${this.#options.maxMessageBytes} bytes, and was stopped.`
+    this.onerror?.(new Error(this.ended))
+    if (this.#child !== undefined) signalGroup(this.#child, 'SIGKILL')
   }
 
   async #exit(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
@@ -155,7 +171,7 @@ export class StdioTransport implements Transport {
     this.#isEnded = true
     this.ended ??= why
     this.#isClosed = true
-    this.#buffer.clear()
+    this.#parts.splice(0)
     this.#exited.resolve()
     this.onclose?.()
   }
