@@ -1,4 +1,5 @@
 /** Sorts the failures of a request to a server: what the server refused, what never reached it, what may have happened. */
+import { thrownText } from '../tool/index.ts'
 import type { ClientSdk } from './sdk.ts'
 
 /**
@@ -54,4 +55,15 @@ function codesOf(error: unknown, depth = 0): readonly string[] {
   }
   const inner = Array.isArray(errors) ? (errors as readonly unknown[]) : [cause]
   return [...(typeof code === 'string' ? [code] : []), ...inner.flatMap((each) => codesOf(each, depth + 1))]
+}
+
+const DEEPEST = 3
+
+/** The message of an error with those of its causes: a failed `fetch` says why only there. */
+export function failureText(error: unknown, depth = 0): string {
+  const own = thrownText(error)
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  if (cause === undefined || depth === DEEPEST) return own
+  const below = failureText(cause, depth + 1)
+  return own.includes(below) ? own : `${own.replace(/\.$/, '')}: ${below}`
 }

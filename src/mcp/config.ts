@@ -236,15 +236,21 @@ function httpTarget(
   if (!/^https?:$/.test(URL.parse(whole)?.protocol ?? ''))
     throw invalid(place, 'has a url that is no http or https address')
   const sent = filled(place, { field: 'headers', values: headers }, from)
-  try {
-    new Headers(sent)
-  } catch {
+  if (!canBeSent(sent)) {
     throw invalid(
       place,
       'has headers that cannot be sent: a name or a value has characters that HTTP does not allow',
     )
   }
   return { kind: 'http', url: whole, headers: sent, ...defined({ authProvider }) }
+}
+
+function canBeSent(headers: Readonly<Record<string, string>>): boolean {
+  try {
+    return [...new Headers(headers)].length >= 0
+  } catch {
+    return false
+  }
 }
 
 function filled(
@@ -255,7 +261,7 @@ function filled(
   return Object.fromEntries(
     Object.entries(values).map(([key, text]) => [
       key,
-      replaced(place, { field: `${field}.${key}`, text: text as unknown }, from),
+      replaced(place, { field: `${field}.${key}`, text }, from),
     ]),
   )
 }

@@ -74,18 +74,19 @@ export async function connectMcp(options: ConnectMcpOptions): Promise<McpServers
     close,
     [Symbol.asyncDispose]: close,
     status: () => all.map((each) => each.status()),
-    resources: async (server) => plain((await (await client(server)).listResources()).resources),
-    readResource: async (server, uri) => plain((await (await client(server)).readResource({ uri })).contents),
-    prompts: async (server) => plain((await (await client(server)).listPrompts()).prompts),
+    resources: async (server) => (await (await client(server)).listResources()).resources.map(plain),
+    readResource: async (server, uri) =>
+      (await (await client(server)).readResource({ uri })).contents.map(plain),
+    prompts: async (server) => (await (await client(server)).listPrompts()).prompts.map(plain),
     getPrompt: async (server, name, args = {}) =>
       plain(await (await client(server)).getPrompt({ name, arguments: { ...args } })),
   }
 }
 
-function plain<T>(value: unknown): T {
+function plain(value: object): JsonObject {
   const json = toJson(value)
   if (json instanceof Error) throw new Error(`The server's answer cannot be used: ${json.message}.`)
-  return json as T
+  return json as JsonObject
 }
 
 function unknownServer(server: string, names: readonly string[]): HoldfastError {

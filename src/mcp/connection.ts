@@ -5,6 +5,7 @@
 import { systemClock, systemTimer } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
+import { failureText } from './call-errors.ts'
 import type { ServerSettings } from './config.ts'
 import { type HttpTransport, httpTransport } from './http-transport.ts'
 import { Questions, type ServerQuestion } from './questions.ts'
@@ -142,7 +143,7 @@ export class ServerConnection {
       this.onToolsChanged()
       return live
     } catch (error) {
-      this.#failed(thrownText(error))
+      this.#failed(connectProblem(error))
       throw this.#unavailable()
     } finally {
       this.#connecting = undefined
@@ -159,7 +160,7 @@ export class ServerConnection {
       if (!isProbe || this.#prior !== undefined || limit.aborted) throw error
       // Older servers may end at the first message that they do not know.
       this.#prior = { kind: 'legacy' }
-      return await this.#attempt(sdk, limit)
+      return this.#attempt(sdk, limit)
     }
   }
 
@@ -181,13 +182,14 @@ export class ServerConnection {
       const ended = transport instanceof StdioTransport ? transport.ended : undefined
       if (transport instanceof StdioTransport) this.#stderr = transport.errorOutput
       await transport.close().catch(() => {})
-      if (ended !== undefined && this.#prior !== undefined) throw new Error(ended)
+      if (ended !== undefined && this.#prior !== undefined) throw new Error(ended, { cause: error })
       throw error
     }
-    client.onclose = () => {
+    const onclose = (): void => {
       if (this.#live === live)
         this.#lost((transport instanceof StdioTransport && transport.ended) || 'It closed the connection.')
     }
+    Object.assign(client, { onclose })
     this.#prior = priorOf(client)
     return live
   }
@@ -210,11 +212,12 @@ export class ServerConnection {
         },
       },
     )
-    client.onerror = (error) => {
+    const onerror = (error: Error): void => {
       const text = thrownText(error)
       // Progress may overtake the result of its call.
       if (!text.startsWith('Received a progress notification')) this.note(text)
     }
+    Object.assign(client, { onerror })
     client.setRequestHandler('elicitation/create', ({ params }) =>
       this.questions.answer(params as ServerQuestion),
     )
@@ -266,6 +269,15 @@ function priorOf(client: Client): PriorDiscovery | undefined {
   if (client.getProtocolEra() !== 'modern') return { kind: 'legacy' }
   const discover = client.getDiscoverResult()
   return discover && { kind: 'modern', discover }
+}
+
+const UNAUTHORISED: readonly unknown[] = [401, 403]
+
+function connectProblem(error: unknown): string {
+  const { name, status } = error as { readonly name?: unknown; readonly status?: unknown }
+  return name === 'UnauthorizedError' || UNAUTHORISED.includes(status)
+    ? 'It wants authorisation. Set `headers`, or `authProvider` in a program.'
+    : failureText(error)
 }
 
 function rejectedBy(signal: AbortSignal, message: string): Promise<never> {

@@ -23,7 +23,7 @@ export interface ToolContent {
 
 /** Structured content if there is some, with the blocks that are no text beside it; else the text, or the blocks. */
 export async function contentOf(
-  { content = [], structuredContent }: Pick<CallToolResult, 'content' | 'structuredContent'>,
+  { content, structuredContent }: Pick<CallToolResult, 'content' | 'structuredContent'>,
   context: ContentContext,
 ): Promise<ToolContent> {
   const writer = new ArtifactWriter(context)
@@ -53,24 +53,18 @@ export async function blocksOf(blocks: readonly ContentBlock[], context: Content
 }
 
 async function blockOf(block: ContentBlock, writer: ArtifactWriter): Promise<JsonObject> {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', text: await textOf(block.text, writer) }
-    case 'image':
-    case 'audio':
-      return { type: block.type, ...(await writer.binary(block.data, block.mimeType)) }
-    case 'resource': {
-      const { uri, mimeType } = block.resource
-      const named = { type: 'resource', uri, ...(mimeType === undefined ? {} : { mimeType }) }
-      return 'text' in block.resource
-        ? { ...named, text: await textOf(block.resource.text, writer) }
-        : { ...named, ...(await writer.binary(block.resource.blob, mimeType)) }
-    }
-    default: {
-      const json = toJson(block, { bytes: LONGEST_TEXT })
-      return json instanceof Error ? { type: block.type, error: json.message } : (json as JsonObject)
-    }
+  if (block.type === 'text') return { type: 'text', text: await textOf(block.text, writer) }
+  if (block.type === 'image' || block.type === 'audio')
+    return { type: block.type, ...(await writer.binary(block.data, block.mimeType)) }
+  if (block.type === 'resource') {
+    const { uri, mimeType } = block.resource
+    const named = { type: 'resource', uri, ...(mimeType === undefined ? {} : { mimeType }) }
+    return 'text' in block.resource
+      ? { ...named, text: await textOf(block.resource.text, writer) }
+      : { ...named, ...(await writer.binary(block.resource.blob, mimeType)) }
   }
+  const json = toJson(block, { bytes: LONGEST_TEXT })
+  return json instanceof Error ? { type: block.type, error: json.message } : (json as JsonObject)
 }
 
 async function textOf(text: string, writer: ArtifactWriter): Promise<Json> {

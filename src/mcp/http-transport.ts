@@ -20,7 +20,7 @@ export function httpTransport(
 }
 
 /** A fetch whose response body fails at a message that is too long: an event of a stream, or else the whole body. */
-export function boundedFetch(most: number): typeof fetch {
+function boundedFetch(most: number): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
     if (response.body === null) return response

@@ -10,4 +10,7 @@ export type {
 } from './config.ts'
 export type { ConnectMcpOptions, McpServers } from './connect-mcp.ts'
 export { connectMcp } from './connect-mcp.ts'
+export type { AgentServer, ServeAgentOptions } from './serve-agent.ts'
+export { serveAgent } from './serve-agent.ts'
+export type { ServedAgent, ServedOutcome, ServedTurn } from './served-agent.ts'
 export type { McpProblem, McpServerStatus, ServerState } from './status.ts'

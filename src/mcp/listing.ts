@@ -86,11 +86,10 @@ async function allPages(
   let cursor: string | undefined
   for (let page = 0; page < MOST_PAGES && found.length < MOST_LISTED; page += 1) {
     const params: JsonObject = cursor === undefined ? {} : { cursor }
-    const { tools, nextCursor } = (await client.request(
-      { method: 'tools/list', params: params as Record<string, unknown> },
-      PAGE as never,
-      { signal, timeout: connectTimeoutMs },
-    )) as Page
+    const { tools, nextCursor } = (await client.request({ method: 'tools/list', params }, PAGE as never, {
+      signal,
+      timeout: connectTimeoutMs,
+    })) as Page
     found.push(...tools)
     if (nextCursor === undefined || nextCursor === cursor) break
     cursor = nextCursor

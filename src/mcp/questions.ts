@@ -126,7 +126,7 @@ function keyOf({ message, requestedSchema, mode }: ServerQuestion): string {
 
 function requestFor(question: ServerQuestion, name: string, about: JsonObject): AskRequest {
   const { message, mode, url = '', requestedSchema } = question
-  const text = message.trim() === '' ? `${String(about['server'])} needs an answer.` : message
+  const text = message.trim() === '' ? 'An answer is needed.' : message
   const prompt = text.slice(0, LONGEST_PROMPT).toWellFormed()
   if (mode === 'url') return { kind: 'auth', name, prompt: `${prompt}\n${url}`, about: { ...about, url } }
   if (isYesOrNo(question)) return { kind: 'confirmation', name, prompt, about }

@@ -75,7 +75,7 @@ const READ_RESOURCE: ReadTool = {
   required: ['uri'],
   read: async (client, { uri = '' }, context) => {
     const { contents } = await client.readResource({ uri }, { signal: context.signal })
-    const blocks = contents.map((resource) => ({ type: 'resource', resource }) as ContentBlock)
+    const blocks = contents.map((resource): ContentBlock => ({ type: 'resource', resource }))
     return blocksOf(blocks, context)
   },
 }

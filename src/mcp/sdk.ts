@@ -13,7 +13,9 @@ export type ContentBlock = clientModule.ContentBlock
 export type ListedTool = clientModule.Tool
 export type PriorDiscovery = clientModule.PriorDiscovery
 
-export type ServerSdk = typeof serverModule & typeof stdioModule
+export type AgentServerSdk = typeof serverModule & typeof stdioModule
+export type McpServer = serverModule.McpServer
+export type ServerContext = serverModule.ServerContext
 
 export async function clientSdk(): Promise<ClientSdk> {
   return loaded('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client'))
@@ -28,7 +30,7 @@ export async function defaultEnvironment(): Promise<Readonly<Record<string, stri
   return getDefaultEnvironment()
 }
 
-export async function serverSdk(): Promise<ServerSdk> {
+export async function serverSdk(): Promise<AgentServerSdk> {
   const [server, stdio] = await Promise.all([
     loaded('@modelcontextprotocol/server', () => import('@modelcontextprotocol/server')),
     loaded('@modelcontextprotocol/server', () => import('@modelcontextprotocol/server/stdio')),

@@ -14,7 +14,7 @@ import {
   toolResult,
   UnknownOutcome,
 } from '../tool/index.ts'
-import { type CallFailure, failureOf } from './call-errors.ts'
+import { type CallFailure, failureOf, failureText } from './call-errors.ts'
 import { type LiveServer, type ServerConnection } from './connection.ts'
 import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
@@ -38,7 +38,7 @@ export function serverTool(connection: ServerConnection, listed: ListedTool, nam
     const tool = defineTool({
       name,
       description: descriptionOf(connection, listed),
-      input: jsonSchema<JsonObject>(schema.checked),
+      input: jsonSchema(schema.checked),
       parameters: schema.shown,
       replay: hints.readOnlyHint === true || hints.idempotentHint === true ? 'safe' : 'never',
       approve: hints.readOnlyHint === true ? 'never' : 'always',
@@ -139,7 +139,7 @@ class ServerCall {
             maxTotalTimeout: Math.max(timeoutMs, LONGEST_CALL_MS),
             resetTimeoutOnProgress: true,
             onprogress: ({ progress, total, message }) =>
-              context.progress(defined({ progress, total, message }) as Json),
+              context.progress(defined({ progress, total, message })),
             toolDefinition: { name, inputSchema },
           },
         ),
@@ -167,7 +167,7 @@ class ServerCall {
   #fail({ failure, error }: FailedAttempt): never {
     const { signal } = this.#options.context
     const server = `The MCP server ${quote(this.#connection.settings.name)}`
-    const text = thrownText(error)
+    const text = failureText(error)
     if (failure === 'refused') throw new Error(`${server} refused the call: ${text}`)
     if (failure === 'unsent' || failure === 'expired')
       throw new Error(`${server} did not take the call, and did nothing: ${text}`)

@@ -10,7 +10,6 @@ import { Redactor } from './redact.ts'
 import { ask, toolResult } from './result.ts'
 import { type CallRun, callsAround, runCall, verifyCall } from './run-call.ts'
 import type { Settled, Tool, ToolContext, ToolDefinition } from './tool.ts'
-import { UnknownOutcome } from './tool-errors.ts'
 
 type Definition = ToolDefinition<z.ZodObject, unknown>
 
@@ -645,30 +644,5 @@ describe('verifying a call', () => {
     const answer = verifyCall(running(made, { timer }))
     timer.advance(10)
     expect(await answer).toBe(undefined)
-  })
-})
-
-describe('a call whose effect was lost on the way', () => {
-  const lost = () => {
-    throw new UnknownOutcome('The server closed the connection.', 'connection-lost')
-  }
-
-  it('is unknown, because it may have happened', async () => {
-    expect(await ends(lost)).toEqual({
-      kind: 'settled',
-      status: 'unknown',
-      output: {
-        error:
-          'The server closed the connection. It may or may not have happened. Find out before you call it again.',
-        code: 'connection-lost',
-      },
-    })
-  })
-
-  it('is an error if it is safe to call it again', async () => {
-    expect(await ends(lost, { replay: 'safe' })).toMatchObject({
-      status: 'error',
-      output: { code: 'connection-lost' },
-    })
   })
 })

@@ -1,6 +1,7 @@
 /** A server that breaks every rule: its calls fail, its tools are left out, and the agent and other servers go on. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { call, connected, folder, isAlive, script } from './kit.ts'
 
@@ -112,13 +113,34 @@ describe('a server that lies in its list of tools', () => {
   })
 })
 
+describe('a server that does not end', () => {
+  it('is killed with the processes that it started, when it is closed and when the program ends', async () => {
+    const log = join(folder(), 'log')
+    const mcp = await connected({ parent: script('liar.ts', 'parent', log) })
+    const pids = [mcp.status()[0]?.pid ?? 0, Number(readFileSync(log, 'utf8'))]
+    expect(pids.map(isAlive)).toEqual([true, true])
+    await mcp.close()
+    await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
+    expect(mcp.status()).toMatchObject([{ state: 'closed' }])
+
+    const other = join(folder(), 'log')
+    const program = `
+      const { connectMcp } = await import(${JSON.stringify(resolve('src/mcp/index.ts'))})
+      await connectMcp({ servers: { parent: ${JSON.stringify(script('liar.ts', 'parent', other))} } })
+      process.exit(0)`
+    spawnSync(process.execPath, ['--input-type=module', '-e', program])
+    const orphan = Number(readFileSync(other, 'utf8'))
+    await expect.poll(() => isAlive(orphan)).toBe(false)
+  })
+})
+
 describe('a server that cannot be reached', () => {
   it('is an error about that server, and the others go on', async () => {
     const problems: string[] = []
     const mcp = await connected(
       {
         missing: { command: 'no-such-command' },
-        mute: { ...script('liar.ts', 'mute'), connectTimeoutMs: 1000 },
+        mute: { ...script('liar.ts', 'mute'), connectTimeoutMs: 300 },
         gone: { url: 'http://127.0.0.1:1/mcp' },
         strict: script('liar.ts', 'strict'),
       },
@@ -127,7 +149,7 @@ describe('a server that cannot be reached', () => {
     expect((await mcp.tools()).every(({ origin }) => origin?.server === 'strict')).toBe(true)
     expect(mcp.status()).toMatchObject([
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
-      { state: 'failed', error: 'It did not answer within 1000 ms.' },
+      { state: 'failed', error: 'It did not answer within 300 ms.' },
       { state: 'failed' },
       { state: 'connected', tools: 9 },
     ])

@@ -16,7 +16,7 @@ import { call, closed, connected, folder, isAlive, packaged, script } from './ki
 async function overHttp(record?: (line: string) => void): Promise<string> {
   const handler = toNodeHandler(createMcpHandler(() => honest(record)))
   const server = closed(
-    createServer((request, response) => void handler(request, response)),
+    createServer((request, response) => void handler(request as never, response)),
     (each) => {
       each.closeAllConnections()
       each.close()
@@ -94,13 +94,28 @@ describe('servers of npm', () => {
       args: { entities: [{ name: 'Lyon', entityType: 'city', observations: ['on the Rhône'] }] },
     })
     expect(readFileSync(join(here, 'memory.json'), 'utf8')).toContain('Lyon')
+    // Over stdio this server does not say which call a question belongs to.
+    const together = await Promise.all([
+      call(mcp, 'all_trigger-elicitation-request'),
+      call(mcp, 'all_trigger-long-running-operation', { args: { duration: 0.2, steps: 1 } }),
+      call(mcp, 'all_trigger-elicitation-request'),
+    ])
+    expect(together).toMatchObject([{ kind: 'asks' }, { status: 'ok' }, { kind: 'asks' }])
+    const [asked] = together
+    const name = 'requests' in asked ? (asked.requests[0]?.name ?? '') : ''
+    expect(
+      await call(mcp, 'all_trigger-elicitation-request', { answers: { [name]: { name: 'Ada' } } }),
+    ).toMatchObject({
+      status: 'ok',
+      output: expect.stringContaining('- Name: Ada'),
+    })
     const pids = mcp.status().map(({ pid }) => pid ?? 0)
     await mcp.close()
     expect(pids.map(isAlive)).toEqual([false, false, false])
   })
 
   it('everything over HTTP, with its questions and a session that it forgets', async () => {
-    const preload = resolve('test/mcp/fixture/loopback.mjs')
+    const preload = resolve('test/mcp/fixture/loopback.ts')
     const { command, args } = packaged('everything', 'streamableHttp')
     const start = async (port: number) => {
       const child = spawn(command, ['--import', preload, ...args], {

@@ -72,6 +72,7 @@ export async function chat(context: CommandContext): Promise<number> {
     process.off('SIGTERM', end).off('SIGHUP', end).off('exit', tidyUp)
     tidyUp()
     await store.close()
+    await workspace.mcp?.close()
   }
 }
 
