@@ -8,6 +8,13 @@ export interface LoadToolsOptions {
   readonly cwd: string
   /** The tools to load. Default: all. */
   readonly toolIds?: readonly string[]
+  /** MCP servers by name, or the path of a JSON file, as `servers` of `connectMcp`. Their tools as they are now. */
+  readonly mcpServers?: Readonly<Record<string, object>> | string
+}
+
+/** A list of tools. `close` ends the MCP servers that were started for it. */
+export interface LoadedTools extends ReadonlyArray<Tool>, AsyncDisposable {
+  readonly close: () => Promise<void>
 }
 
 /** Everything that the tools of one working folder share. */
@@ -25,17 +32,31 @@ export const TOOL_IDS: readonly string[] = Object.keys(FACTORIES)
 
 const LOAD_TOOLS: OptionSet<LoadToolsOptions> = {
   place: 'loadTools()',
-  options: { cwd: 'a text', toolIds: 'a list' },
+  options: { cwd: 'a text', toolIds: 'a list', mcpServers: null },
   foreign: { root: 'cwd', folder: 'cwd', tools: 'toolIds', tool_ids: 'toolIds' },
 }
 
-/** Makes the tools for a working folder, which must exist. */
-export async function loadTools(options: LoadToolsOptions): Promise<readonly Tool[]> {
+/**
+ * Makes the tools for a working folder, which must exist, and adds those of MCP servers. The list does not change: for
+ * servers that change their tools, give an agent `tools` of `connectMcp`.
+ */
+export async function loadTools(options: LoadToolsOptions): Promise<LoadedTools> {
   checkOptions(options, LOAD_TOOLS)
-  const { cwd, toolIds = TOOL_IDS } = options
+  const { cwd, toolIds = TOOL_IDS, mcpServers } = options
   for (const id of toolIds) checkName('toolIds', id, TOOL_IDS)
   const root = await folderAt(cwd)
-  return toolIds.flatMap((id) => FACTORIES[id]?.({ root }) ?? [])
+  const own = toolIds.flatMap((id) => FACTORIES[id]?.({ root }) ?? [])
+  if (mcpServers === undefined) return closable(own, async () => {})
+  const { connectMcp } = await import('../mcp/index.ts')
+  const mcp = await connectMcp({ servers: mcpServers as McpServersOption })
+  return closable([...own, ...(await mcp.tools())], mcp.close)
+}
+
+/** Checked by `connectMcp`. */
+type McpServersOption = string
+
+function closable(tools: readonly Tool[], close: () => Promise<void>): LoadedTools {
+  return Object.assign([...tools], { close, [Symbol.asyncDispose]: close })
 }
 
 async function folderAt(cwd: string): Promise<string> {

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { standInContext } from '../../src/testing/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
 import { call, connected, folder, isAlive, script } from './kit.ts'
 
 const error = (message: string | RegExp) => ({ output: { error: expect.stringMatching(message) } })
@@ -110,6 +112,20 @@ describe('a server that lies in its list of tools', () => {
       ['It has 10000 tools, and the first 500 are used. Name those that you need in `tools`.'],
       ['It has no tool "nope".'],
     ])
+  })
+})
+
+describe('loadTools', () => {
+  it('adds the tools of servers to those of the folder, and ends them when it is closed', async () => {
+    const tools = await loadTools({
+      cwd: folder(),
+      toolIds: [],
+      mcpServers: { liar: script('liar.ts', 'tools') },
+    })
+    expect(tools.map(({ name }) => name)).toContain('liar_garbage')
+    await tools.close()
+    const garbage = tools.find(({ name }) => name === 'liar_garbage')
+    await expect(garbage?.run({}, standInContext())).rejects.toThrow('The MCP server "liar" is closed.')
   })
 })
 

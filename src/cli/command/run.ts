@@ -227,7 +227,7 @@ class RunReporter {
 
   #command(rest: string): string {
     const { args } = this.#context
-    const options = ['config', 'agent', 'model'].flatMap((option) => {
+    const options = ['config', 'agent', 'model', 'mcp'].flatMap((option) => {
       const value = args.value(option)
       return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })
