@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import type { Tool } from 'holdfast'
 import { toolsFrom } from 'holdfast/tool'
-import type { CommandContext } from './command/context.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { unusable } from './refusal.ts'
 import type { RequestSource } from './request-source.ts'
@@ -14,13 +13,19 @@ export interface McpTools {
   readonly close: () => Promise<void>
 }
 
+export interface OpenMcpOptions {
+  /** The JSON file of `--mcp`. */
+  readonly file: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly print: (problem: string) => void
+}
+
 /** Starts the servers. A server that fails is printed, and the command goes on without it. */
-export async function openMcp({ args, cwd, env, foreign }: CommandContext): Promise<McpTools | undefined> {
-  const file = args.value('mcp')
-  if (file === undefined) return undefined
+export async function openMcp({ file, cwd, env, print }: OpenMcpOptions): Promise<McpTools> {
   const servers = resolve(cwd, file)
   const onProblem = ({ server, message }: { readonly server: string; readonly message: string }): void =>
-    foreign.print(`mcp:${server}: ${message}`)
+    print(`mcp:${server}: ${message}`)
   const { connectMcp } = await import('holdfast/mcp')
   const mcp = await connectMcp({ servers, env, onProblem }).catch((error: unknown) => {
     throw unusable(error instanceof Error ? error.message : String(error), error)

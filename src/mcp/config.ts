@@ -21,7 +21,7 @@ export interface McpServerOptions {
   readonly prompts?: boolean
   /** How long a call may take without an answer and without progress. Default: 60 seconds. */
   readonly timeoutMs?: number
-  /** How long connecting may take. Default: 15 seconds. */
+  /** How long connecting may take. Default: 30 seconds. */
   readonly connectTimeoutMs?: number
   /** The largest message of the server. Default: 10 MB. */
   readonly maxMessageBytes?: number

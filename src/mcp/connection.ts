@@ -19,7 +19,7 @@ export interface LiveServer {
   readonly client: Client
 }
 
-const CONNECT_MS = 15_000
+const CONNECT_MS = 30_000
 /** How long a process may be silent before it is taken for a server of the older protocol. */
 const PROBE_MS = 5000
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024

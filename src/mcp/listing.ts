@@ -11,7 +11,7 @@ import { serverTool } from './server-tool.ts'
 const MOST_TOOLS = 500
 const MOST_PAGES = 100
 const MOST_LISTED = 20_000
-const LONGEST_LIST_MS = 15_000
+const LONGEST_LIST_MS = 30_000
 
 export interface ToolList {
   readonly tools: readonly Tool[]

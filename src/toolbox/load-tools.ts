@@ -47,13 +47,11 @@ export async function loadTools(options: LoadToolsOptions): Promise<LoadedTools>
   const root = await folderAt(cwd)
   const own = toolIds.flatMap((id) => FACTORIES[id]?.({ root }) ?? [])
   if (mcpServers === undefined) return closable(own, async () => {})
+  // `connectMcp` checks them; its types belong to a room that is loaded late.
   const { connectMcp } = await import('../mcp/index.ts')
-  const mcp = await connectMcp({ servers: mcpServers as McpServersOption })
+  const mcp = await connectMcp({ servers: mcpServers as string })
   return closable([...own, ...(await mcp.tools())], mcp.close)
 }
-
-/** Checked by `connectMcp`. */
-type McpServersOption = string
 
 function closable(tools: readonly Tool[], close: () => Promise<void>): LoadedTools {
   return Object.assign([...tools], { close, [Symbol.asyncDispose]: close })

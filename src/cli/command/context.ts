@@ -22,9 +22,11 @@ export async function workspaceOf(
   context: CommandContext,
   config: string | undefined = context.args.value('config'),
 ): Promise<Workspace> {
-  const { cwd, env } = context
+  const { args, cwd, env, foreign } = context
   const workspace = await Workspace.load({ cwd, env, config })
-  workspace.mcp = await openMcp(context)
+  const file = args.value('mcp')
+  const print = (problem: string): void => foreign.print(problem)
+  if (file !== undefined) workspace.mcp = await openMcp({ file, cwd, env, print })
   return workspace
 }
 

@@ -36,7 +36,6 @@ export async function mcp(context: CommandContext): Promise<number> {
     process.off('SIGTERM', end).off('SIGINT', end)
     return EXIT.done
   } finally {
-    await store.close()
-    await workspace.mcp?.close()
+    await Promise.all([store.close(), workspace.mcp?.close()])
   }
 }

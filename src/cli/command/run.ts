@@ -38,8 +38,7 @@ export async function run(context: CommandContext): Promise<number> {
     const turn = await turnFor(agent, { message, answers: args.values('answer') })
     return await reporter.report(agent, turn)
   } finally {
-    await store.close()
-    await workspace.mcp?.close()
+    await Promise.all([store.close(), workspace.mcp?.close()])
   }
 }
 
