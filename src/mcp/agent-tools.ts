@@ -1,10 +1,10 @@
 /** The tools of an agent that is served: `send_message`, and `answer_request` for clients that show no forms. */
 import { systemIds } from '../base/index.ts'
 import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
-import { jsonSchema } from '../tool/index.ts'
+import { jsonSchema, runAround } from '../tool/index.ts'
 import { answerFrom, answerIn, formOf } from './agent-questions.ts'
 import type { AgentServerSdk, McpServer, ServerContext } from './sdk.ts'
-import type { Conversations, ServedAgent, ServedCall, ServedOutcome } from './served-agent.ts'
+import type { Conversations, ServedAgent, ServedCall, ServedOutcome, ServedTurn } from './served-agent.ts'
 
 interface MessageInput {
   readonly message: string
@@ -62,7 +62,7 @@ export function agentTools(
     const isAnswered = inputResponses !== undefined && Object.keys(inputResponses).length > 0
     let isLeftOpen = false
     const begin = async (agent: ServedAgent) => {
-      if (!isAnswered) return agent.executeTurn(message)
+      if (!isAnswered) return asProgram(() => agent.executeTurn(message))
       const requests = await agent.requests()
       const answers = answersIn(requests, inputResponses)
       isLeftOpen = Object.keys(answers).length === 0
@@ -80,7 +80,9 @@ export function agentTools(
   ) => {
     const begin = async (agent: ServedAgent) => {
       const open = (await agent.requests()).find(({ requestId }) => requestId === request)
-      return agent.answer({ [request]: open === undefined ? given : answerFrom(open, given) })
+      return asProgram(() =>
+        agent.answer({ [request]: open === undefined ? given : answerFrom(open, given) }),
+      )
     }
     return resultOf(id, await conversations.run(id, callOf(context, begin)))
   }
@@ -101,6 +103,11 @@ export function agentTools(
     answer as never,
   )
   return server
+}
+
+/** Arguments of a tool are written by the client's model, so they are no words of a person; a filled form is. */
+function asProgram(begin: () => ServedTurn): Promise<ServedTurn> {
+  return runAround({ contextId: 'mcp-client' }, async () => begin())
 }
 
 /** Forms are declared per request in the newest protocol, and once in older ones. */

@@ -1,4 +1,5 @@
 /** The servers of a config together: their tools for an agent, their state, their resources and prompts. */
+import { systemTimer } from '../base/index.ts'
 import {
   checkOptions,
   HoldfastError,
@@ -95,6 +96,9 @@ function unknownServer(server: string, names: readonly string[]): HoldfastError 
   return new HoldfastError('not-found', { message: `There is no MCP server ${quote(server)}. ${hint}` })
 }
 
+/** How long a turn waits for a server that has failed before. */
+const RECONNECT_MS = 2000
+
 /** The tools of one server, listed again after a change. */
 class ServerTools {
   readonly connection: ServerConnection
@@ -120,10 +124,14 @@ class ServerTools {
 
   /** The last known list if the server cannot be reached: a call of one connects again. */
   async tools(): Promise<readonly Tool[]> {
-    const isStale = this.#listed !== this.#changes || this.connection.live === undefined
-    if (isStale && this.connection.isReady) {
+    const { live, isUninformed, isReady } = this.connection
+    const isStale = this.#listed !== this.#changes || live === undefined || isUninformed
+    if (isStale && isReady) {
       this.#listing ??= this.#list()
-      await this.#listing
+      // A server that has failed before does not hold up every turn.
+      await (this.connection.error === undefined
+        ? this.#listing
+        : Promise.race([this.#listing, systemTimer.wait(RECONNECT_MS, { background: true })]))
     }
     return this.#tools
   }

@@ -38,6 +38,8 @@ export class ServerUnavailable extends Error {}
 export class ServerConnection {
   readonly settings: ServerSettings
   readonly questions: Questions = new Questions()
+  /** True if the server would report other tools, and the stream of its reports has ended. */
+  isUninformed = false
   /** Called when the server reports other tools, and after every new connection. */
   onToolsChanged: () => void = () => {}
   /** Called with every new problem. */
@@ -86,7 +88,9 @@ export class ServerConnection {
     signal?.throwIfAborted()
     if (this.state === 'closed') throw new ServerUnavailable(`The MCP server ${this.#name} is closed.`)
     this.#connecting ??= this.questions.outside(() => this.#connect())
-    return this.#connecting
+    return signal === undefined
+      ? this.#connecting
+      : Promise.race([this.#connecting, rejectedBy(signal, 'The call was cancelled.')])
   }
 
   /** Forgets a connection that is of no use any more. */
@@ -137,6 +141,10 @@ export class ServerConnection {
         throw new Error('it was closed')
       }
       this.#live = live
+      this.isUninformed = false
+      void live.client.autoOpenedSubscription?.closed.then((how) => {
+        if (how !== 'local' && this.#live === live) this.isUninformed = true
+      })
       this.state = 'connected'
       this.error = undefined
       this.#connectedAt = systemClock.now()
@@ -282,6 +290,7 @@ function connectProblem(error: unknown): string {
 
 function rejectedBy(signal: AbortSignal, message: string): Promise<never> {
   return new Promise((_, reject) => {
+    if (signal.aborted) reject(new Error(message))
     signal.addEventListener('abort', () => reject(new Error(message)), { once: true })
   })
 }

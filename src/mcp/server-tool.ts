@@ -154,6 +154,7 @@ class ServerCall {
   async #failed(live: LiveServer, error: unknown): Promise<Attempt> {
     const failure = failureOf(live.sdk, error)
     if (failure === 'expired') await this.#connection.drop(live, 'It has forgotten the session.')
+    if (failure === 'unsent') await this.#connection.drop(live, failureText(error))
     if (error instanceof live.sdk.UrlElicitationRequiredError) await this.#askFor(error.elicitations)
     return { failure, error }
   }

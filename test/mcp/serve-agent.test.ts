@@ -5,6 +5,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
 import { serveAgent } from '../../src/mcp/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, defineTool, jsonSchema, type Tool } from '../../src/tool/index.ts'
@@ -193,5 +194,22 @@ describe('a client that leaves', () => {
     const agent = new Agent({ contextId: 'c-1', store, model, tools: [pay()] })
     await agent.start()
     expect((await agent.turn?.outcome)?.text).toBe('Paid before.')
+  })
+})
+
+describe('the words of a client', () => {
+  it('are those of a program, except in a form', async () => {
+    const { call, store } = await serving({
+      script: [calls(['pay', {}]), 'Paid.'],
+      tools: [pay()],
+      fill: () => ({ action: 'accept', content: { approved: true } }),
+    })
+    await call('send_message', { message: 'Pay', conversation: 'c-1' })
+    const entries = await store.read({ ...LOCAL_OWNER, contextId: 'c-1' })
+    const posted = entries.filter(({ type }) => type === 'input' || type === 'request.end')
+    expect(posted.map(({ type, data }) => [type, 'origin' in (data as object)])).toEqual([
+      ['input', true],
+      ['request.end', false],
+    ])
   })
 })

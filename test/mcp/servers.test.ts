@@ -148,7 +148,7 @@ describe('servers of npm', () => {
     await new Promise((exited) => first.child.once('exit', exited))
     expect(await call(mcp, 'all_get-sum', { args: { a: 1, b: 2 } })).toMatchObject({
       status: 'error',
-      output: { error: expect.stringContaining('did nothing') },
+      output: { error: expect.stringContaining('nothing was sent to it') },
     })
     await start(first.port)
     expect(await call(mcp, 'all_get-sum', { args: { a: 2, b: 2 } })).toMatchObject({
@@ -204,6 +204,9 @@ describe('a server of the newest protocol', () => {
       const log = join(folder(), 'log')
       const mcp = await connected({ own: { ...script('honest.ts', 'stdio', log), trust: true } })
       expect(mcp.status()).toMatchObject([{ protocolVersion: '2026-07-28' }])
+      // A change of its tools is seen by the next turn.
+      await call(mcp, 'own_grow')
+      await expect.poll(async () => (await mcp.tools()).map(({ name }) => name)).toContain('own_grown')
       const settled = call(mcp, `own_${tool}`)
       await expect.poll(() => existsSync(log)).toBe(true)
       process.kill(mcp.status()[0]?.pid ?? 0, 'SIGKILL')
