@@ -4,9 +4,10 @@
  */
 import { systemClock, systemTimer } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
-import { thrownText } from '../tool/index.ts'
+import { type Redactor, thrownText } from '../tool/index.ts'
 import { failureText } from './call-errors.ts'
 import type { ServerSettings } from './config.ts'
+import { secretsOf } from './config-secrets.ts'
 import { type HttpTransport, httpTransport } from './http-transport.ts'
 import { Questions, type ServerQuestion } from './questions.ts'
 import { type Client, type ClientSdk, clientSdk, defaultEnvironment, type PriorDiscovery } from './sdk.ts'
@@ -38,6 +39,8 @@ export class ServerUnavailable extends Error {}
 export class ServerConnection {
   readonly settings: ServerSettings
   readonly questions: Questions = new Questions()
+  /** Removes the secrets of the config from texts and results of the server. */
+  readonly secrets: Redactor
   /** True if the server would report other tools, and the stream of its reports has ended. */
   isUninformed = false
   /** Called when the server reports other tools, and after every new connection. */
@@ -58,6 +61,7 @@ export class ServerConnection {
 
   constructor(settings: ServerSettings) {
     this.settings = settings
+    this.secrets = secretsOf(settings)
   }
 
   get live(): LiveServer | undefined {
@@ -70,7 +74,8 @@ export class ServerConnection {
 
   /** The end of the server's standard error. */
   get stderr(): string {
-    return (this.#transport instanceof StdioTransport && this.#transport.errorOutput) || this.#stderr
+    const { errorOutput = '' } = this.#transport instanceof StdioTransport ? this.#transport : {}
+    return this.secrets.text(errorOutput || this.#stderr)
   }
 
   /** True if a connection exists or may be tried now. */
@@ -106,7 +111,7 @@ export class ServerConnection {
   }
 
   note(problem: string): void {
-    const text = problem.slice(0, LONGEST_PROBLEM).toWellFormed()
+    const text = this.secrets.cut(problem, LONGEST_PROBLEM).toWellFormed()
     if (this.problems.at(-1) === text) return
     this.problems.push(text)
     if (this.problems.length > MOST_PROBLEMS) this.problems.shift()
@@ -238,7 +243,7 @@ export class ServerConnection {
     const backoff = this.#failures < 2 ? 0 : FIRST_BACKOFF_MS * 2 ** (this.#failures - 2)
     this.#retryAt = systemClock.now() + Math.min(LONGEST_BACKOFF_MS, backoff)
     this.state = 'failed'
-    this.error = why
+    this.error = this.secrets.text(why)
     this.note(why)
   }
 
@@ -248,7 +253,7 @@ export class ServerConnection {
     if (systemClock.now() - this.#connectedAt < YOUNG_MS) this.#failed(why)
     else if (this.state !== 'closed') {
       this.state = 'failed'
-      this.error = why
+      this.error = this.secrets.text(why)
       this.note(why)
     }
   }

@@ -1,6 +1,6 @@
 /** Tools by which a model lists and reads a server's resources and prompts, if the config asks for them. */
 import type { JsonObject } from '../protocol/index.ts'
-import { defineTool, jsonSchema, type Tool, type ToolContext } from '../tool/index.ts'
+import { defineTool, jsonSchema, type Tool, type ToolContext, toJson } from '../tool/index.ts'
 import type { LiveServer, ServerConnection } from './connection.ts'
 import { blocksOf } from './content.ts'
 import type { Client, ContentBlock } from './sdk.ts'
@@ -46,7 +46,12 @@ function readTool(connection: ServerConnection, name: string, definition: ReadTo
     replay: isTrusted ? 'safe' : 'never',
     approve: isTrusted ? 'never' : 'always',
     origin: { kind: 'mcp', server },
-    run: async (input, context) => read((await connection.connected(context.signal)).client, input, context),
+    run: async (input, context) => {
+      const { client } = await connection.connected(context.signal)
+      const json = toJson(await read(client, input, context))
+      if (json instanceof Error) throw new Error(`The server's answer cannot be used: ${json.message}.`)
+      return connection.secrets.json(json)
+    },
   })
 }
 

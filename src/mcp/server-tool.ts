@@ -11,6 +11,7 @@ import {
   type Tool,
   type ToolContext,
   thrownText,
+  toJson,
   toolResult,
   UnknownOutcome,
 } from '../tool/index.ts'
@@ -145,10 +146,17 @@ class ServerCall {
         ),
       )
       this.#connection.succeeded()
-      return { result }
+      return { result: this.#redacted(result) }
     } catch (error) {
       return this.#failed(live, error)
     }
+  }
+
+  /** A server may repeat the keys that the config gives it. */
+  #redacted(result: CallToolResult): CallToolResult {
+    const { secrets } = this.#connection
+    const json = secrets.isEmpty ? undefined : toJson(result)
+    return json === undefined || json instanceof Error ? result : (secrets.json(json) as CallToolResult)
   }
 
   async #failed(live: LiveServer, error: unknown): Promise<Attempt> {
@@ -168,7 +176,7 @@ class ServerCall {
   #fail({ failure, error }: FailedAttempt): never {
     const { signal } = this.#options.context
     const server = `The MCP server ${quote(this.#connection.settings.name)}`
-    const text = failureText(error)
+    const text = this.#connection.secrets.text(failureText(error))
     if (failure === 'refused') throw new Error(`${server} refused the call: ${text}`)
     if (failure === 'unsent' || failure === 'expired')
       throw new Error(`${server} did not take the call, and did nothing: ${text}`)

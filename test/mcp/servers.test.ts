@@ -31,13 +31,22 @@ describe('servers of npm', () => {
     process.env['HOLDFAST_TEST_SECRET'] = 'hidden-4711'
     const here = folder()
     writeFileSync(join(here, 'note.txt'), 'buy cement')
-    const mcp = await connected({
-      mcpServers: {
-        all: { ...packaged('everything', 'stdio'), trust: true, resources: true, prompts: true },
-        fs: { ...packaged('filesystem', here), transport: 'stdio' },
-        memory: { ...packaged('memory'), env: { MEMORY_FILE_PATH: join(here, 'memory.json') } },
+    const mcp = await connected(
+      {
+        mcpServers: {
+          all: {
+            ...packaged('everything', 'stdio'),
+            trust: true,
+            resources: true,
+            prompts: true,
+            env: { SHOP_TOKEN: '${SHOP_TOKEN}', SHOP_FOLDER: '/srv/shop-folder' },
+          },
+          fs: { ...packaged('filesystem', here), transport: 'stdio' },
+          memory: { ...packaged('memory'), env: { MEMORY_FILE_PATH: join(here, 'memory.json') } },
+        },
       },
-    })
+      { env: { SHOP_TOKEN: 'tk-1234567' } },
+    )
     expect(mcp.status().map(({ name, state, protocolVersion }) => [name, state, protocolVersion])).toEqual([
       ['all', 'connected', '2025-11-25'],
       ['fs', 'connected', '2025-11-25'],
@@ -64,6 +73,9 @@ describe('servers of npm', () => {
     const environment = await call(mcp, 'all_get-env')
     expect(environment).toMatchObject({ status: 'ok', output: expect.stringContaining('PATH') })
     expect(JSON.stringify(environment)).not.toContain('hidden-4711')
+    // A key in the config is for the server, not for the model and the journal.
+    expect(JSON.stringify(environment)).not.toContain('tk-1234567')
+    expect(JSON.stringify(environment)).toContain('/srv/shop-folder')
     const progress: unknown[] = []
     await call(mcp, 'all_trigger-long-running-operation', {
       args: { duration: 0.2, steps: 2 },
