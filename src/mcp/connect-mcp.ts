@@ -1,5 +1,5 @@
 /** The servers of a config together: their tools for an agent, their state, their resources and prompts. */
-import { systemTimer } from '../base/index.ts'
+import { debugThrown, systemTimer } from '../base/index.ts'
 import {
   checkOptions,
   HoldfastError,
@@ -119,7 +119,13 @@ class ServerTools {
     connection.onToolsChanged = () => {
       this.#changes += 1
     }
-    connection.onProblem = (message) => onProblem?.({ server: connection.settings.name, message })
+    connection.onProblem = (message) => {
+      try {
+        onProblem?.({ server: connection.settings.name, message })
+      } catch (error) {
+        debugThrown('The function onProblem of connectMcp()', error)
+      }
+    }
   }
 
   /** The last known list if the server cannot be reached: a call of one connects again. */

@@ -36,6 +36,9 @@ const LONGEST_PROBLEM = 500
 /** A server that cannot be used now. Nothing was sent to it. */
 export class ServerUnavailable extends Error {}
 
+/** A process that ended before it was connected; the message says how. */
+class ServerEnded extends Error {}
+
 export class ServerConnection {
   readonly settings: ServerSettings
   readonly questions: Questions = new Questions()
@@ -147,20 +150,26 @@ export class ServerConnection {
       }
       this.#live = live
       this.isUninformed = false
-      void live.client.autoOpenedSubscription?.closed.then((how) => {
-        if (how !== 'local' && this.#live === live) this.isUninformed = true
-      })
+      void this.#watchReports(live)
       this.state = 'connected'
       this.error = undefined
       this.#connectedAt = systemClock.now()
       this.onToolsChanged()
       return live
     } catch (error) {
+      // The server may be another one by now, with another protocol.
+      this.#prior = undefined
       this.#failed(connectProblem(error))
       throw this.#unavailable()
     } finally {
       this.#connecting = undefined
     }
+  }
+
+  /** The newest protocol reports changes on a stream, which may end before the connection does. */
+  async #watchReports(live: LiveServer): Promise<void> {
+    const how = await live.client.autoOpenedSubscription?.closed
+    if (how !== undefined && how !== 'local' && this.#live === live) this.isUninformed = true
   }
 
   async #open(): Promise<LiveServer> {
@@ -195,7 +204,7 @@ export class ServerConnection {
       const ended = transport instanceof StdioTransport ? transport.ended : undefined
       if (transport instanceof StdioTransport) this.#stderr = transport.errorOutput
       await transport.close().catch(() => {})
-      if (ended !== undefined && this.#prior !== undefined) throw new Error(ended, { cause: error })
+      if (ended !== undefined && this.#prior !== undefined) throw new ServerEnded(ended, { cause: error })
       throw error
     }
     const onclose = (): void => {
@@ -288,9 +297,9 @@ const UNAUTHORISED: readonly unknown[] = [401, 403]
 
 function connectProblem(error: unknown): string {
   const { name, status } = error as { readonly name?: unknown; readonly status?: unknown }
-  return name === 'UnauthorizedError' || UNAUTHORISED.includes(status)
-    ? 'It wants authorisation. Set `headers`, or `authProvider` in a program.'
-    : failureText(error)
+  if (name === 'UnauthorizedError' || UNAUTHORISED.includes(status))
+    return 'It wants authorisation. Set `headers`, or `authProvider` in a program.'
+  return error instanceof ServerEnded ? error.message : failureText(error)
 }
 
 function rejectedBy(signal: AbortSignal, message: string): Promise<never> {

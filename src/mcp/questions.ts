@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { canonical, type Json, type JsonObject } from '../protocol/index.ts'
 import type { AskRequest } from '../tool/index.ts'
+import { serverSchema } from './server-schema.ts'
 
 /** A question as a server asks it. */
 export interface ServerQuestion {
@@ -130,7 +131,14 @@ function requestFor(question: ServerQuestion, name: string, about: JsonObject): 
   const prompt = text.slice(0, LONGEST_PROMPT).toWellFormed()
   if (mode === 'url') return { kind: 'auth', name, prompt: `${prompt}\n${url}`, about: { ...about, url } }
   if (isYesOrNo(question)) return { kind: 'confirmation', name, prompt, about }
-  return { kind: 'data', name, prompt, about, schema: requestedSchema as JsonObject }
+  const schema = serverSchema(requestedSchema)
+  return {
+    kind: 'data',
+    name,
+    prompt,
+    about,
+    ...(typeof schema === 'string' ? {} : { schema: schema.checked }),
+  }
 }
 
 /** A form without fields. */

@@ -171,4 +171,14 @@ describe('a server that cannot be reached', () => {
     ])
     expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
   })
+
+  it('is tried again less and less often', async () => {
+    const log = join(folder(), 'log')
+    const mcp = await connected({ brief: script('liar.ts', 'brief', log) })
+    for (let turn = 0; turn < 20; turn += 1) expect(await mcp.tools()).toEqual([])
+    const starts = readFileSync(log, 'utf8').split('\n').length - 1
+    expect(starts).toBeLessThan(20)
+    expect(mcp.status()).toMatchObject([{ state: 'failed', error: 'It ended with exit code 7.' }])
+    await expect(mcp.prompts('breif')).rejects.toThrow('There is no MCP server "breif". Did you mean brief?')
+  })
 })
