@@ -219,7 +219,8 @@ export class ServerConnection {
   async #makeTransport(sdk: ClientSdk): Promise<StdioTransport | HttpTransport> {
     const { target, options } = this.settings
     const { maxMessageBytes = MAX_MESSAGE_BYTES } = options
-    if (target.kind === 'http') return httpTransport(sdk, target, maxMessageBytes)
+    const watchCall = (): (() => void) => this.questions.lossOfCurrent()
+    if (target.kind === 'http') return httpTransport(sdk, { target, maxMessageBytes, watchCall })
     return new StdioTransport(sdk, { target, environment: await defaultEnvironment(), maxMessageBytes })
   }
 

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
+import { systemTimer } from '../base/index.ts'
 import { canonical, type Json, type JsonObject } from '../protocol/index.ts'
 import type { AskRequest } from '../tool/index.ts'
 import { serverSchema } from './server-schema.ts'
@@ -25,6 +26,8 @@ export interface ServerAnswer {
 
 const CANCEL: ServerAnswer = { action: 'cancel' }
 const LONGEST_PROMPT = 4000
+/** How long an answer may take from the end of its stream through the parsers. */
+const LOST_MS = 2000
 
 /** One run of a call, with the answers that it has and the questions that it lacks answers to. */
 export class QuestionedCall {
@@ -33,6 +36,8 @@ export class QuestionedCall {
   readonly #answers: Readonly<Record<string, Json>>
   readonly #counts = new Map<string, number>()
   readonly #stop = new AbortController()
+  /** The stream of its answer has ended without one. */
+  isLost = false
 
   constructor(
     about: { readonly server: string; readonly tool: string },
@@ -42,9 +47,14 @@ export class QuestionedCall {
     this.#answers = answers
   }
 
-  /** Aborts when a question lacks its answer. */
+  /** Aborts when a question lacks its answer, and when the answer of the call is lost. */
   get stopped(): AbortSignal {
     return this.#stop.signal
+  }
+
+  lose(): void {
+    this.isLost = true
+    this.#stop.abort()
   }
 
   /** True if the next question like this one has an answer. */
@@ -84,6 +94,17 @@ export class Questions {
     } finally {
       this.#running.delete(call)
       this.#assign()
+    }
+  }
+
+  /** For the call that is being sent: a function that ends it, unless its answer has come by then. */
+  lossOfCurrent(): () => void {
+    const call = this.#current.getStore()
+    if (call === undefined) return () => {}
+    return () => {
+      systemTimer.after(LOST_MS, () => {
+        if (this.#running.has(call) && call.asked.length === 0) call.lose()
+      })
     }
   }
 

@@ -102,15 +102,16 @@ interface CallOptions {
 class ServerCall {
   readonly #connection: ServerConnection
   readonly #options: CallOptions
-  readonly #questioned: QuestionedCall
+  /** Of the last attempt. */
+  #questioned: QuestionedCall
   readonly #isSafe: boolean
 
   constructor(connection: ServerConnection, options: CallOptions) {
     this.#connection = connection
     this.#options = options
-    const { listed, context } = options
-    const { server, hints } = trusted(connection, listed)
-    this.#questioned = new QuestionedCall({ server, tool: listed.name }, context.answers)
+    const { listed } = options
+    const { hints } = trusted(connection, listed)
+    this.#questioned = this.#newQuestions()
     this.#isSafe = hints.readOnlyHint === true || hints.idempotentHint === true
   }
 
@@ -119,9 +120,15 @@ class ServerCall {
     const failed = 'failure' in first && first.failure
     const isAgain = failed === 'expired' || failed === 'unsent' || (failed === 'lost' && this.#isSafe)
     const isStopped = this.#options.context.signal.aborted || this.#questioned.asked.length > 0
+    if (isAgain && !isStopped) this.#questioned = this.#newQuestions()
     const last = isAgain && !isStopped ? await this.#attempt(input) : first
     if (this.#questioned.asked.length > 0) return ask(this.#questioned.asked)
     return 'failure' in last ? this.#fail(last) : this.#resultOf(last.result)
+  }
+
+  #newQuestions(): QuestionedCall {
+    const { listed, context } = this.#options
+    return new QuestionedCall({ server: this.#connection.settings.name, tool: listed.name }, context.answers)
   }
 
   async #attempt(input: JsonObject): Promise<Attempt> {
@@ -160,7 +167,7 @@ class ServerCall {
   }
 
   async #failed(live: LiveServer, error: unknown): Promise<Attempt> {
-    const failure = failureOf(live.sdk, error)
+    const failure = this.#questioned.isLost ? 'lost' : failureOf(live.sdk, error)
     if (failure === 'expired') await this.#connection.drop(live, 'It has forgotten the session.')
     if (failure === 'unsent') await this.#connection.drop(live, failureText(error))
     if (error instanceof live.sdk.UrlElicitationRequiredError) await this.#askFor(error.elicitations)
@@ -186,7 +193,7 @@ class ServerCall {
         'cancelled',
       )
     if (failure === 'timeout') throw new UnknownOutcome(`${server} did not answer in time.`, 'timeout')
-    const why = this.#connection.error ?? text
+    const why = this.#questioned.isLost ? 'Its answer broke off.' : (this.#connection.error ?? text)
     throw new UnknownOutcome(
       `The connection to ${server.replace('T', 't')} was lost in this call. ${why.replace(/\.?$/, '.')}`,
       'connection-lost',

@@ -96,6 +96,68 @@ describe('a call over HTTP', () => {
     })
   })
 
+  it('is lost with a stream that breaks off, and a tool that is safe to repeat runs again', async () => {
+    const answers: Record<string, object> = {
+      initialize: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'raw', version: '1' },
+      },
+      'tools/list': {
+        tools: ['endless', 'empty', 'flaky'].map((name) => ({
+          name,
+          inputSchema: { type: 'object' },
+          annotations: { readOnlyHint: true },
+        })),
+      },
+      'tools/call': text('at last'),
+    }
+    let flaky = 0
+    const { origin } = await listening((request, response) => {
+      let body = ''
+      request.on('data', (chunk: Buffer) => {
+        body += chunk.toString()
+      })
+      request.on('end', () => {
+        const {
+          id,
+          method = '',
+          params,
+        } = JSON.parse(body || '{}') as {
+          readonly id?: number
+          readonly method?: string
+          readonly params?: { readonly name?: string }
+        }
+        if (request.method !== 'POST') return response.writeHead(405).end()
+        if (id === undefined) return response.writeHead(202).end()
+        flaky += params?.name === 'flaky' ? 1 : 0
+        if (method !== 'tools/call' || flaky === 2) {
+          const result = answers[method]
+          const said = result === undefined ? { error: { code: -32_601, message: 'no' } } : { result }
+          return response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
+        }
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        if (params?.name !== 'endless') return response.end(': nothing\n\n')
+        const more = (): void => {
+          while (response.write(`data: ${'x'.repeat(64 * 1024)}\n`)) if (response.destroyed) return
+        }
+        response.on('drain', more)
+        return more()
+      })
+    })
+    const mcp = await connected({ raw: { url: `${origin}/mcp`, trust: ['flaky'] } })
+    expect(mcp.status()).toMatchObject([{ state: 'connected', tools: 3, protocolVersion: '2025-06-18' }])
+    const lost = {
+      status: 'unknown',
+      output: { code: 'connection-lost', error: expect.stringContaining('Its answer broke off.') },
+    }
+    const ends = ['raw_endless', 'raw_empty', 'raw_flaky'].map((name) => call(mcp, name))
+    expect(await Promise.all(ends)).toMatchObject([lost, lost, { status: 'ok', output: 'at last' }])
+    expect(mcp.status()[0]?.problems.join('\n')).toContain('more than 10485760 bytes')
+  })
+
   it('has the ids that the config marks', async () => {
     const { origin } = await open()
     const project = entity('project', { pattern: /^prj-/ })
