@@ -2,20 +2,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { systemTimer } from '../../src/base/index.ts'
 import { type ConnectMcpOptions, connectMcp, type McpServers } from '../../src/mcp/index.ts'
 import { standInContext } from '../../src/testing/index.ts'
 import { type CallEnd, prepareCall, runCall, type ToolContext } from '../../src/tool/index.ts'
 
-const closing: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
+/** Closes the value after the test. Not by `afterEach`: files share this module, and it would hold for the first one. */
 export function closed<T>(value: T, close: (value: T) => unknown): T {
-  closing.push(() => close(value))
+  onTestFinished(async () => {
+    await close(value)
+  })
   return value
 }
 
