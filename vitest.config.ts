@@ -18,6 +18,7 @@ const config: ViteUserConfig = {
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/package/**', '**/node_modules/**'],
+    globalSetup: 'test/build/setup.ts',
     pool: 'forks',
     isolate: false,
     maxWorkers: 2,

@@ -13,6 +13,7 @@ import { importing } from './case/import.ts'
 import { length } from './case/length.ts'
 import { logs } from './case/logs.ts'
 import { start } from './case/start.ts'
+import { toolbox } from './case/toolbox.ts'
 import { turn } from './case/turn.ts'
 import { watch } from './case/watch.ts'
 import { window } from './case/window.ts'
@@ -36,6 +37,7 @@ const CASES: readonly Case[] = [
   logs,
   grounding,
   importing,
+  toolbox,
 ]
 const GUARDED: readonly Case[] = [
   turn,
@@ -48,6 +50,7 @@ const GUARDED: readonly Case[] = [
   logs,
   grounding,
   importing,
+  toolbox,
 ]
 
 const HELP = `Usage: npm run bench -- [options]

@@ -10,10 +10,20 @@ import { roomOf, rooms, roomsBelow } from './rooms.ts'
 
 const LAUNCHER = 'cli/bin'
 
-export async function bundle(): Promise<void> {
+export interface BundleOptions {
+  /** The folder that is written; `dist` if not given. */
+  readonly dir?: string
+  /** Programs beside the package, that import its sources: paths below the root. They keep their paths in `dir`. */
+  readonly programs?: readonly string[]
+}
+
+export async function bundle({ dir = 'dist', programs = [] }: BundleOptions = {}): Promise<void> {
   const paths = [...readEntries(new URL('../', import.meta.url)).map(({ path }) => path), LAUNCHER]
   const build = await rolldown({
-    input: Object.fromEntries(paths.map((path) => [path, `src/${path}.ts`])),
+    input: {
+      ...Object.fromEntries(paths.map((path) => [path, `src/${path}.ts`])),
+      ...Object.fromEntries(programs.map((path) => [path.replace(/\.ts$/, ''), path])),
+    },
     platform: 'node',
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
     transform: { target: 'es2024' },
@@ -23,7 +33,7 @@ export async function bundle(): Promise<void> {
     },
   })
   await build.write({
-    dir: 'dist',
+    dir,
     sourcemap: true,
     // Their text is in the maps, and contracts are in the declarations.
     comments: { jsdoc: false },

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { inProcess } from './in-process.ts'
 import { cleanEnv, Folders, holdfast } from './kit.ts'
 
 const folders = new Folders()
@@ -12,6 +13,7 @@ interface Refused {
   readonly args: readonly string[]
   readonly code: number
   readonly says: string
+  /** Standard input of a real process. */
   readonly input?: string | Buffer
 }
 
@@ -19,7 +21,7 @@ const MB = 1024 * 1024
 
 const refusals: Readonly<Record<string, Refused>> = {
   'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Type holdfast run' },
-  'no message': { args: ['run'], code: 2, says: 'The message is empty. Type holdfast run' },
+  'no message': { args: ['run'], code: 2, says: 'The message is empty. Type holdfast run', input: '' },
   'empty standard input': {
     args: ['run', '-'],
     code: 2,
@@ -47,6 +49,7 @@ const refusals: Readonly<Record<string, Refused>> = {
     args: ['run', '--model', 'openai/gpt-4.1', 'hi'],
     code: 3,
     says: 'needs a key: set OPENAI_API_KEY',
+    input: '',
   },
   'an unknown command': {
     args: ['sesions'],
@@ -97,7 +100,7 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 3,
     says: 'does not exist. Check --config',
   },
-  'a chat without a terminal': { args: ['chat'], code: 2, says: 'chat needs a terminal' },
+  'a chat without a terminal': { args: ['chat'], code: 2, says: 'chat needs a terminal', input: '' },
   'a conversation that is not there': {
     args: ['show', 'nope'],
     code: 1,
@@ -117,10 +120,10 @@ const refusals: Readonly<Record<string, Refused>> = {
 }
 
 describe.concurrent('before anything is written, it', () => {
-  for (const [what, { args, code, says, input = '' }] of Object.entries(refusals)) {
+  for (const [what, { args, code, says, input }] of Object.entries(refusals)) {
     it(`refuses ${what}`, async () => {
       const cwd = folders.make()
-      const result = await holdfast(args, { cwd, input })
+      const result = await (input === undefined ? inProcess(args, cwd) : holdfast(args, { cwd, input }))
       expect(result.stderr).toContain(says)
       expect(result.stderr).toMatch(/^holdfast: .*\n$/)
       expect({ code: result.code, stdout: result.stdout, left: readdirSync(cwd) }).toEqual({

@@ -184,7 +184,7 @@ describe('the launcher', () => {
   it('escapes why the program could not be loaded', () => {
     const cwd = folders.make({
       'break.mjs':
-        "import { registerHooks } from 'node:module'\nregisterHooks({ load(url, context, next) { if (url.endsWith('/main.ts')) throw new Error('broken \\u001b[2J\\u009b'); return next(url, context) } })\n",
+        "import { registerHooks } from 'node:module'\nregisterHooks({ load(url, context, next) { if (/\\/cli\\/main\\.[jt]s$/.test(url)) throw new Error('broken \\u001b[2J\\u009b'); return next(url, context) } })\n",
     })
     const { stderr } = spawnSync(
       process.execPath,

@@ -3,15 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { terminalArguments } from '../build/programs.ts'
 
 export const FIXTURE: string = resolve('test/cli/fixture/holdfast.config.ts')
 /** Node's arguments before those of the terminal. */
-export const LAUNCH: readonly string[] = [
-  '--import',
-  pathToFileURL(resolve('scripts/from-source.ts')).href,
-  resolve('src/cli/bin.ts'),
-]
+export const LAUNCH: readonly string[] = terminalArguments()
 
 export interface Finished {
   readonly code: number | null
@@ -32,8 +28,7 @@ export function cleanEnv(more: Readonly<Record<string, string | undefined>> = {}
   const kept = Object.entries(process.env).filter(
     ([name]) => !/_API_KEY$|^(HOLDFAST_|NO_COLOR$|FORCE_COLOR$|NODE_OPTIONS$|VITEST)/.test(name),
   )
-  const cache = { NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-compile-cache') }
-  return { ...Object.fromEntries(kept), ...cache, ...more }
+  return { ...Object.fromEntries(kept), ...more }
 }
 
 export function holdfast(
@@ -76,6 +71,11 @@ export class Folders {
   remove(): void {
     for (const folder of this.#made) rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Lines of calls without how long they took, which is shown on a slow machine. */
+export function withoutTimes(text: string): string {
+  return text.replaceAll(/ [\d.]+s(?= →)/g, '')
 }
 
 /** With the agents of the fixture, and conversations in the working folder. */

@@ -5,6 +5,7 @@
 import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { conversationCalled } from './conversations.ts'
+import { withFileSteps } from './file-steps.ts'
 import { hastyStore } from './hasty-store.ts'
 import { type Counts, type Point, Stage } from './stage.ts'
 
@@ -38,7 +39,7 @@ async function perform(
   const stage = new Stage({ store, record: { folder, actor }, ...(kill === undefined ? {} : { kill }) })
   try {
     stage.write({ what: 'begun' })
-    await conversationCalled(conversation).play(stage)
+    await withFileSteps(stage, async () => conversationCalled(conversation).play(stage))
     stage.write({ what: 'ended' })
     report({ what: 'ended', actor, counts: stage.counts })
   } catch (error) {

@@ -57,6 +57,15 @@ describe('a process that is killed', () => {
     expect(tally.total.points).toBeGreaterThan(8)
   })
 
+  it('the same for files: no half-written file, no edit twice, no temporary file left', async () => {
+    const middles = (points: readonly Point[]) =>
+      points.filter(({ of, when }) => of === 'effect' && when !== 'before').filter((_, at) => at % 10 === 2)
+    const tally = await kill(called('files that'), middles)
+    expect(tally.wrongs).toEqual([])
+    expect(tally.total).toMatchObject({ lost: 0, illegal: 0, open: 0, other: 0, unknown: 0 })
+    expect(tally.total.points).toBeGreaterThan(4)
+  })
+
   it('the same at random moments, with many conversations at once', async () => {
     const tally = new Tally()
     const wholes = await playWhole(called('two tools', 'artifacts', 'queue', 'history'), nest)

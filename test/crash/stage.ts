@@ -1,8 +1,10 @@
 /**
  * What a conversation gets to be played with, in a process that is going to be killed: a store that kills before or
- * after an append, effects that are written down outside of the process and kill before, in or after themselves, and an
- * ear for everything that readers are told.
+ * after an append, effects that are written down outside of the process and kill before, in or after themselves, as do
+ * calls of the file system, and an ear for everything that readers are told.
  */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { AgentConfig, Turn } from '../../src/agent/index.ts'
 import { type Clock, type Ids, systemClock } from '../../src/base/index.ts'
 import type { Channels, GraphRun } from '../../src/graph/index.ts'
@@ -10,7 +12,8 @@ import { isDelta, LOCAL_OWNER, type Owner } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { CountingIds, faultyStore } from '../../src/testing/index.ts'
 import { killSelf } from '../../src/testing/kill-self.ts'
-import type { Body, Effect, Surroundings } from '../recovery/world.ts'
+import type { Body, Effect, SurroundingsWithFolder } from '../recovery/world.ts'
+import type { FileSteps } from './file-steps.ts'
 import { type Line, type Place, readLines, write } from './record.ts'
 
 /** Where a process is killed, counted from its first append, or its first effect, in this conversation. */
@@ -30,7 +33,7 @@ export interface StageOptions {
   readonly kill?: Point
 }
 
-export class Stage implements Surroundings, Body {
+export class Stage implements SurroundingsWithFolder, Body, FileSteps {
   readonly owner: Owner
   readonly clock: Clock = systemClock
   readonly store: Store
@@ -85,6 +88,23 @@ export class Stage implements Surroundings, Body {
     this.#strike('after')
   }
 
+  async fileStep<T>(step: () => Promise<T>, half?: () => Promise<unknown>): Promise<T> {
+    this.#effects += 1
+    this.#strike('before')
+    if (this.#isNext('during')) await half?.()
+    this.#strike('during')
+    const done = await step()
+    this.#strike('after')
+    return done
+  }
+
+  /** The same for every process of the conversation. */
+  get folder(): string {
+    const folder = join(this.#record.folder, `${this.#record.actor}-files`)
+    mkdirSync(folder, { recursive: true })
+    return folder
+  }
+
   listen(turn: Turn): void {
     turn.subscribe((event) => {
       if (!isDelta(event) && event.seq !== undefined) this.write({ what: 'told', event })
@@ -102,8 +122,12 @@ export class Stage implements Surroundings, Body {
   }
 
   #strike(when: Point['when']): void {
+    if (this.#isNext(when)) killSelf()
+  }
+
+  #isNext(when: Point['when']): boolean {
     const kill = this.#kill
-    if (kill?.of === 'effect' && kill.at === this.#effects && kill.when === when) killSelf()
+    return kill?.of === 'effect' && kill.at === this.#effects && kill.when === when
   }
 
   #deadly(store: Store): Store {

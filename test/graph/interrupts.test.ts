@@ -11,6 +11,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
+import { programFile } from '../build/programs.ts'
 import { twoReviews } from './two-reviews.ts'
 
 const ANN = 'ann.1/ask.2/answer'
@@ -92,7 +93,7 @@ describe('in other processes', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   const answerElsewhere = (file: string, answers: object): unknown => {
-    const program = join(import.meta.dirname, 'two-reviews.ts')
+    const program = programFile('test/graph/two-reviews.ts')
     const said = execFileSync(process.execPath, [program, file, 'text', JSON.stringify(answers)])
     return JSON.parse(said.toString())
   }

@@ -51,7 +51,7 @@ export function twoReviews(
     .compile({ store, ...(clock === undefined ? {} : { clock }) })
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (import.meta.main) {
   const [, , file = '', contextId = '', answers = '{}'] = process.argv
   const store = sqliteStore(file)
   const given = JSON.parse(answers) as Record<string, Json>

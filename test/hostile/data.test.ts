@@ -147,13 +147,6 @@ describe('size', () => {
     expect(await store.head(key)).toBeUndefined()
   })
 
-  it('just under 32 MiB is kept', async () => {
-    const text = 'é'.repeat(16 * MIB - 100)
-    await append({ text })
-    const [entry] = await store.read(key)
-    expect(entry?.data['value'] as { text: string } | undefined).toEqual({ text })
-  })
-
   it('is measured in bytes, not in characters', async () => {
     expect((await errorOf(() => append({ text: '🦀'.repeat(8 * MIB + 1) }))).code).toBe('too-large')
   })

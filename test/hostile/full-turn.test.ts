@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { systemTimer, type Timer } from '../../src/base/index.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { type Entry, type EntryData, LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -13,8 +14,9 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { faultyStore } from '../../src/testing/faulty-store.ts'
 import { toolResult } from '../../src/tool/index.ts'
+import { moduleFile } from '../build/programs.ts'
 import { bench, calls, gate, KEY, probe, said, until } from '../turn/kit.ts'
-import { type Child, workplace } from './kit.ts'
+import { type Child, SQLITE_MODULE, workplace } from './kit.ts'
 import { keyOf, newId } from './talk.ts'
 
 const place = workplace()
@@ -38,13 +40,18 @@ async function settledIn(store: Store, type: 'tool.end' | 'effect.end' = 'tool.e
     .map(({ status, output }) => [status, output === RESULT])
 }
 
+/** Waits for room are short. */
+const TIME: { readonly realTime: true; readonly timer: Timer } = {
+  realTime: true,
+  timer: { ...systemTimer, wait: (ms, options) => systemTimer.wait(ms / 20, options) },
+}
 const script = [calls('pay'), 'Paid']
 
 describe('a result that finds the disk full', () => {
   it('is settled as ok when there is room again and the turn goes on', async () => {
     const { store, makeRoom } = await fullFile()
     const pay = probe('pay', () => RESULT)
-    const { agent, model } = bench({ store, tools: [pay], script, realTime: true })
+    const { agent, model } = bench({ store, tools: [pay], script, ...TIME })
     expect(await agent.executeTurn('Pay').outcome).toMatchObject({ error: { code: 'store-full' } })
     expect(await agent.executeTurn(null).outcome).toMatchObject({ error: { code: 'store-full' } })
     await makeRoom()
@@ -59,7 +66,7 @@ describe('a result that finds the disk full', () => {
   it('is taken by another agent of the same process, too', async () => {
     const { store, makeRoom } = await fullFile()
     const pay = probe('pay', () => RESULT)
-    const { agent, another } = bench({ store, tools: [pay], script, realTime: true })
+    const { agent, another } = bench({ store, tools: [pay], script, ...TIME })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     const next = another()
@@ -72,7 +79,7 @@ describe('a result that finds the disk full', () => {
 
   it('is handed in by itself, so that another process finds it', async () => {
     const { store, makeRoom } = await fullFile()
-    const { agent } = bench({ store, tools: [probe('pay', () => RESULT)], script, realTime: true })
+    const { agent } = bench({ store, tools: [probe('pay', () => RESULT)], script, ...TIME })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     const inbox = async () => (await store.inbox(KEY)).map(({ type }) => type)
@@ -82,7 +89,7 @@ describe('a result that finds the disk full', () => {
 
   it('is handed in when its agent is shut down', async () => {
     const { store, makeRoom } = await fullFile()
-    const { agent } = bench({ store, tools: [probe('pay', () => RESULT)], script, realTime: true })
+    const { agent } = bench({ store, tools: [probe('pay', () => RESULT)], script, ...TIME })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     await agent.shutdown()
@@ -98,7 +105,7 @@ describe('a result that finds the disk full', () => {
     const done = gate()
     const pay = probe('pay', () => done.promise.then(() => RESULT))
     const turns = [calls('pay'), 'Else', 'Paid']
-    const { agent, another } = bench({ store, tools: [pay], script: turns, realTime: true, leaseMs: 300 })
+    const { agent, another } = bench({ store, tools: [pay], script: turns, ...TIME, leaseMs: 300 })
     const turn = agent.executeTurn('Pay')
     await until('it runs', () => pay.ran.length === 1)
     isFull = true
@@ -119,7 +126,7 @@ describe('a result that finds the disk full', () => {
     const { store, makeRoom } = await fullFile()
     const usage = { inputTokens: 70, outputTokens: 7, cachedTokens: 0, costUsd: 0 }
     const pay = probe('pay', () => toolResult(RESULT, 'All of it', { usage }), { maxResultBytes: 1 << 20 })
-    const { agent } = bench({ store, tools: [pay], script, realTime: true })
+    const { agent } = bench({ store, tools: [pay], script, ...TIME })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     const outcome = await agent.executeTurn(null).outcome
@@ -136,7 +143,7 @@ describe('a result that finds the disk full', () => {
     const look = probe('pay', () => rows, {
       returns: () => project.rows(rows, { id: 'id', label: 'name' }),
     })
-    const { agent } = bench({ store, tools: [look], entities: [project], script, realTime: true })
+    const { agent } = bench({ store, tools: [look], entities: [project], script, ...TIME })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     await agent.executeTurn(null).outcome
@@ -158,7 +165,7 @@ describe('a result that finds the disk full', () => {
       })
       .addEdge(START, 'pay')
       .addEdge('pay', END)
-      .compile({ store })
+      .compile({ store, timer: TIME.timer })
     const contextId = 'flow'
     expect((await flow.stream({}, { contextId }).outcome).error?.code).toBe('store-full')
     await makeRoom()
@@ -192,16 +199,13 @@ describe('a snapshot that finds the disk full', () => {
   })
 })
 
-const SRC = join(process.cwd(), 'src')
-
 /** An agent whose tool fills the disk before it returns; told to, it goes on. */
 const PAYER = `
   import { writeFileSync, rmSync } from 'node:fs'
   const [path, filler] = args
-  const { Agent } = await import(${JSON.stringify(join(SRC, 'agent/index.ts'))})
-  const { defineTool, jsonSchema } = await import(${JSON.stringify(join(SRC, 'tool/index.ts'))})
-  const { sqliteStore } = await import(${JSON.stringify(join(SRC, 'store/sqlite/index.ts'))})
-  const { ScriptedModel } = await import(${JSON.stringify(join(SRC, 'testing/index.ts'))})
+  const { Agent, defineTool, jsonSchema } = await import(${JSON.stringify(moduleFile('index.ts'))})
+  const { sqliteStore } = await import(${JSON.stringify(SQLITE_MODULE)})
+  const { ScriptedModel } = await import(${JSON.stringify(moduleFile('testing/index.ts'))})
   const store = sqliteStore(path)
   let paid = 0
   const pay = defineTool({

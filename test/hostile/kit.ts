@@ -1,12 +1,13 @@
 /** What the hostile tests share: folders that go away, processes that are killed, bytes that are looked at. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, expect } from 'vitest'
 import { type ErrorCode, HoldfastError } from '../../src/protocol/index.ts'
+import { moduleFile, programFile } from '../build/programs.ts'
 
 export interface Workplace {
   readonly folder: () => string
@@ -19,6 +20,7 @@ export function workplace(): Workplace {
   const folders: string[] = []
   const children: ChildProcess[] = []
   afterEach(() => {
+    for (const file of looked.splice(0)) closeSync(file)
     for (const child of children.splice(0)) child.kill('SIGKILL')
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
   })
@@ -72,10 +74,14 @@ export async function codeOf(run: () => unknown): Promise<ErrorCode | 'ok'> {
   }
 }
 
-/** Through another process: reading and closing the file here would drop the locks that SQLite holds on it. */
+const looked: number[] = []
+
+/** The file stays open until the test is over: closing it would drop the locks that SQLite holds on it. */
 function bytesOf(path: string): Buffer {
   if (!existsSync(path)) return Buffer.alloc(0)
-  return execFileSync('cat', [path], { maxBuffer: 1 << 28 })
+  const file = openSync(path, 'r')
+  looked.push(file)
+  return readFileSync(file)
 }
 
 export function hashOfFile(path: string): string {
@@ -139,8 +145,8 @@ function startChild(code: string, { args = [], uid, shell }: ChildOptions = {}):
 }
 
 /** Where a child finds the store. */
-export const SQLITE_MODULE: string = join(process.cwd(), 'src/store/sqlite/index.ts')
-export const SCHEMA_MODULE: string = join(process.cwd(), 'src/store/sqlite/schema.ts')
+export const SQLITE_MODULE: string = moduleFile('store/sqlite/index.ts')
+export const SCHEMA_MODULE: string = programFile('src/store/sqlite/schema.ts')
 
 export function linesOf(path: string): unknown[] {
   return readFileSync(path, 'utf8')

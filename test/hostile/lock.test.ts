@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { HoldfastError } from '../../src/protocol/index.ts'
 import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { PATIENCE_MS } from '../patience.ts'
-import { type Child, codeOf, errorOf, workplace } from './kit.ts'
+import { type Child, codeOf, errorOf, SQLITE_MODULE, workplace } from './kit.ts'
 import { keyOf, post, turn } from './talk.ts'
 
 const place = workplace()
@@ -47,25 +47,25 @@ async function opened(busyMs: number): Promise<SqliteStore> {
 
 describe('a lock that is held for longer than busyMs', () => {
   it('ends in store-busy, and not before busyMs', async () => {
-    const store = await opened(600)
+    const store = await opened(250)
     await hold(store.path)
     const { took, result } = await timed(() => errorOf(() => post(store, key, 'second')))
     expect(result).toMatchObject({ code: 'store-busy', retry: 'later' })
     expect(result.message).toContain(store.path)
-    expect(took).toBeGreaterThan(590)
+    expect(took).toBeGreaterThan(240)
     await store.close()
   })
 
   it('gives each append its own time to wait', async () => {
-    const store = await opened(500)
+    const store = await opened(250)
     await hold(store.path)
-    const waits = [0, 300].map(async (delay) => {
+    const waits = [0, 150].map(async (delay) => {
       await sleep(delay)
       return timed(() => codeOf(() => post(store, key, `after ${delay}`)))
     })
     for (const { took, result } of await Promise.all(waits)) {
       expect(result).toBe('store-busy')
-      expect(took).toBeGreaterThan(490)
+      expect(took).toBeGreaterThan(240)
     }
     await store.close()
   })
@@ -136,7 +136,7 @@ describe('processes that write at the same time', () => {
     const path = place.path()
     const store = sqliteStore(path, { synchronous: 'NORMAL', busyMs: PATIENCE_MS })
     const writer = `
-      import { sqliteStore } from ${JSON.stringify(`${process.cwd()}/src/store/sqlite/index.ts`)}
+      import { sqliteStore } from ${JSON.stringify(SQLITE_MODULE)}
       const [path, name] = args
       const store = sqliteStore(path, { synchronous: 'NORMAL', busyMs: ${PATIENCE_MS} })
       const key = { tenant: 'acme', actor: 'ada', contextId: 'c' }

@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { programFile } from '../build/programs.ts'
 import type { Membership, Say, Told } from './member.ts'
 
 export interface CrowdOptions {
@@ -46,7 +47,7 @@ export interface CrowdReport {
   readonly seconds: number
 }
 
-const MEMBER = join(import.meta.dirname, 'member.ts')
+const MEMBER = programFile('test/many/member.ts')
 /** What one process says before it waits for answers. */
 const AT_ONCE = 2
 

@@ -10,6 +10,7 @@ import { type Entry, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Head, Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { checkSqlite } from '../../src/store/sqlite/repair/index.ts'
+import { programFile } from '../build/programs.ts'
 import { floodAgent, type Kind, type Outcome, type Sending, type Sent, USED } from './flood-sender.ts'
 import { headProblems, orderProblems } from './verdict.ts'
 
@@ -44,7 +45,7 @@ const REFUSED: Readonly<Partial<Record<Kind, string>>> = {
 const CONTEXT = 'flood'
 const LEASE_MS = 3000
 const MOST_LARGE = 2
-const SENDER = join(import.meta.dirname, 'flood-sender.ts')
+const SENDER = programFile('test/many/flood-sender.ts')
 
 export async function runFlood(options: FloodOptions): Promise<FloodReport> {
   return new Flood(options).run()

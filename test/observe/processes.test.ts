@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { programFile } from '../build/programs.ts'
 import { ControlledProcess, type ProcessEnd } from '../crash/controlled-process.ts'
 import { filesIn, newFolder, readYaml } from './log-kit.ts'
 
-const MODULE = new URL('./logging-process.ts', import.meta.url)
+const MODULE = programFile('test/observe/logging-process.ts')
 
 function start(home: string, ...args: readonly string[]): ControlledProcess {
   return new ControlledProcess(MODULE, {

@@ -68,9 +68,14 @@ export function hanging(journals: Journals): Map<string, ReplayClass> {
   return found
 }
 
+/** Tools that can tell whether they have happened. */
+const KNOWING = ['send', 'write_to_file', 'replace_in_file']
+/** Tools whose effects nobody writes down: those of sub-agents are in their own journals, files are read at the end. */
+const UNSEEN = ['helper', 'read_file', 'list_files', 'write_to_file', 'replace_in_file']
+
 /**
  * R3, R4: "unknown" can only arise between a start and its settlement, and there it must, unless the call may be run
- * again or its tool knows (`send`). When a turn is cancelled, nothing is run again.
+ * again or its tool knows. When a turn is cancelled, nothing is run again.
  */
 export function* unknownProblems(
   journals: Journals,
@@ -83,7 +88,7 @@ export function* unknownProblems(
     for (const { turn, data } of of(entries, 'tool.end')) {
       const { callId, status } = data
       const start = of(entries, 'tool.start').find((entry) => entry.data.callId === callId)?.data
-      const may = start?.replay === 'safe' || start?.tool === 'send'
+      const may = start?.replay === 'safe' || KNOWING.includes(start?.tool ?? '')
       const isUnknown = status === 'unknown'
       if (isUnknown && !unsettled.has(callId)) yield `${callId} is unknown, and nobody died while it ran`
       if (isUnknown && may && !cancelled.has(turn)) yield `${callId} is unknown, and could have run again`
@@ -137,7 +142,8 @@ export function* callProblems(entries: readonly Entry[], effects: readonly Effec
       if (runs.length > 0 && start === undefined) yield `${tool} ${callId} ran without being started`
       if (runs.length > 1 && start?.replay !== 'safe') yield `${tool} ${callId} ran ${runs.length} times`
       if (new Set(runs.map(({ key }) => key)).size > 1) yield `${tool} ${callId} ran under several keys`
-      if (settled[0] === 'ok' && runs.length === 0 && tool !== 'helper') yield `${tool} ${callId} never ran`
+      if (settled[0] === 'ok' && runs.length === 0 && !UNSEEN.includes(tool))
+        yield `${tool} ${callId} never ran`
     }
 }
 

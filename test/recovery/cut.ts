@@ -57,6 +57,7 @@ export async function playOut(
     if (problem !== undefined) problems.push(`${contextId}: ${problem}`)
   }
   const text = await textOf(journals, last as Process)
+  world.end()
   return { journals, text, counts: world.mortals.map(({ counts }) => counts), problems }
 }
 

@@ -1,12 +1,13 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
-
+import { tmpdir } from 'node:os'
 import { agentTool } from '../../src/agent/index.ts'
 import { entity, grounded } from '../../src/grounding/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
 import { breakpoint } from '../../src/plugin/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
-import { ask } from '../../src/tool/index.ts'
+import { ask, type Tool } from '../../src/tool/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
 import type { Process, Script } from './world.ts'
 
@@ -138,6 +139,36 @@ export const PLAYS: readonly Script[] = [
     }),
   },
   {
+    name: 'files that are created, edited, overwritten and read',
+    steps: [{ say: 'write' }, { say: 'show' }],
+    replies: {
+      write: [
+        { calls: [{ tool: 'write_to_file', args: { path: 'new/a.txt', content: 'x\ny\n' } }] },
+        {
+          calls: [
+            // Twice would be seen.
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('x', 'xx') } },
+            { tool: 'replace_in_file', args: { path: 'new/a.txt', diff: blockOf('y', '') } },
+            { tool: 'write_to_file', args: { path: 'b.txt', content: '1' } },
+          ],
+        },
+        { calls: [{ tool: 'write_to_file', args: { path: 'b.txt', content: '22' } }] },
+        'Written.',
+      ],
+      show: [
+        {
+          calls: [
+            { tool: 'list_files', args: { path: '.', recursive: true } },
+            { tool: 'read_file', args: { path: 'new/a.txt' } },
+            { tool: 'read_file', args: { path: 'b.txt' } },
+          ],
+        },
+        'There they are.',
+      ],
+    },
+    config: (process) => ({ tools: () => fileTools(process.world.folder) }),
+  },
+  {
     name: 'a model that fails twice, and then another that is asked instead',
     steps: [{ say: 'hello' }, { say: 'again' }],
     replies: { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] },
@@ -220,6 +251,22 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process), look(process)] }),
   },
   {
+    name: 'a command that is approved, and one that is not',
+    steps: [{ say: 'run' }, { answer: ({ about }) => JSON.stringify(about).includes('echo done') }],
+    replies: {
+      run: [
+        {
+          calls: ['echo done', 'echo refused'].map((text) => ({
+            tool: 'execute_command',
+            args: { command: text },
+          })),
+        },
+        'Run.',
+      ],
+    },
+    config: (process) => ({ tools: [process.remembered(command as Tool)] }),
+  },
+  {
     name: 'a history from elsewhere, and what is said about it',
     steps: [
       { once: ({ agent }) => agent.importMessages(HISTORY), leaves: 'import' },
@@ -231,6 +278,22 @@ export const PLAYS: readonly Script[] = [
     config: (process) => ({ tools: [pay(process)] }),
   },
 ]
+
+/** Without a sandbox: looking for one takes time in every process. The commands leave nothing. */
+const [command] = await loadTools({ cwd: tmpdir(), toolIds: ['execute_command'], sandbox: 'off' })
+
+function blockOf(search: string, replace: string): string {
+  return `------- SEARCH\n${search}\n=======\n${replace === '' ? '' : `${replace}\n`}+++++++ REPLACE`
+}
+
+/** Nobody is there to approve. */
+async function fileTools(cwd: string): Promise<readonly Tool[]> {
+  const tools = await loadTools({
+    cwd,
+    toolIds: ['read_file', 'list_files', 'write_to_file', 'replace_in_file'],
+  })
+  return tools.map((tool) => ({ ...tool, approve: 'never' }))
+}
 
 const HISTORY = [
   { role: 'user', content: 'how is the weather?' },

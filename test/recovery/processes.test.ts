@@ -8,12 +8,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { transcript } from '../../src/journal/index.ts'
 import { type Entry, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { programFile } from '../build/programs.ts'
 import { PATIENCE_MS } from '../patience.ts'
 import { problemsOf } from './checks.ts'
 import type { Command, Report } from './child.ts'
 
 const KEY = { ...LOCAL_OWNER, contextId: 'talk' }
-const CHILD = join(import.meta.dirname, 'child.ts')
+const CHILD = programFile('test/recovery/child.ts')
 let folder = ''
 const living = new Set<Child>()
 

@@ -99,7 +99,8 @@ describe('the same on SQLite, with a connection for each process', () => {
     }
     const whole = await playOut(play, [], bench)
     const wrong: string[] = []
-    for (const death of deathsOf(whole)) {
+    // The deaths between are tried in memory.
+    for (const death of deathsOf(whole).filter((_, index) => isThorough || index % 3 === 1)) {
       wrong.push(...(await wrongAfter(play, [death], { whole: whole.text, bench })))
       points.onFile += 1
       for (const store of stores.splice(0)) await store.close()

@@ -2,6 +2,7 @@
  * One conversation and the processes that live through it: who says what, what the model replies, what tools do to the
  * world. A play can be repeated with a death at any point; whoever comes after brings it to its end.
  */
+import { rmSync } from 'node:fs'
 import { z } from 'zod'
 import { Agent, type AgentConfig, type Turn } from '../../src/agent/index.ts'
 import type { Clock, Ids } from '../../src/base/index.ts'
@@ -10,6 +11,7 @@ import type { Store } from '../../src/store/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
+import { memoryFolder } from '../memory-folder.ts'
 import { type Death, eagerTimer, Mortal } from './mortal.ts'
 
 const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
@@ -47,6 +49,11 @@ export interface Surroundings {
   hasHappened(callId: string): boolean
 }
 
+export interface SurroundingsWithFolder extends Surroundings {
+  /** For tools that write files. It is made when it is asked for. */
+  readonly folder: string
+}
+
 /** What a process is made of, and how it dies. */
 export interface Body {
   readonly store: Store
@@ -60,13 +67,14 @@ export interface Body {
 }
 
 /** A world inside of this process. */
-export class World implements Surroundings {
+export class World implements SurroundingsWithFolder {
   readonly clock: ManualClock = new ManualClock(1000)
   readonly effects: Effect[] = []
   readonly mortals: Mortal[] = []
   asked = 0
   readonly owner: Owner
   readonly #open: (process: string) => Store
+  #folder: string | undefined
 
   constructor(open: (process: string) => Store, owner: Owner = LOCAL_OWNER) {
     this.#open = open
@@ -81,6 +89,16 @@ export class World implements Surroundings {
     return this.effects.some((effect) => effect.callId === callId)
   }
 
+  get folder(): string {
+    this.#folder ??= memoryFolder('holdfast-world-')
+    return this.#folder
+  }
+
+  /** Removes what is left on the disk. */
+  end(): void {
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
+  }
+
   process(play: Script, death?: Death): Process {
     const name = `p${this.mortals.length + 1}`
     const mortal = new Mortal(name, this.#open(name), death)
@@ -93,12 +111,12 @@ export class World implements Surroundings {
 }
 
 export class Process {
-  readonly world: Surroundings
+  readonly world: SurroundingsWithFolder
   readonly agent: Agent
   readonly #body: Body
   readonly #play: Script
 
-  constructor(world: Surroundings, play: Script, body: Body) {
+  constructor(world: SurroundingsWithFolder, play: Script, body: Body) {
     this.world = world
     this.#body = body
     this.#play = play
@@ -150,6 +168,18 @@ export class Process {
         return { done: name, n }
       },
     })
+  }
+
+  /** A tool that does something itself; the world remembers that it began to. */
+  remembered(tool: Tool): Tool {
+    return {
+      ...tool,
+      run: async (input, context) => {
+        const { callId, idempotencyKey: key } = context
+        await this.#body.effect({ tool: tool.name, callId, key })
+        return tool.run(input, context)
+      },
+    }
   }
 
   /** Says something to the turn that runs, unless that was said before, and waits until it is durable. */

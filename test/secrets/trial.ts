@@ -7,9 +7,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { programFile } from '../build/programs.ts'
 import { carelessAgent, carelessRun, type Watched } from './careless.ts'
 import { search } from './search.ts'
 import { type Generated, generated } from './shapes.ts'
@@ -80,7 +80,7 @@ class Trial {
     const child = spawn(
       process.execPath,
       [
-        fileURLToPath(new URL('child.ts', import.meta.url)),
+        programFile('test/secrets/child.ts'),
         String(this.#options.seed),
         String(from),
         String(to),

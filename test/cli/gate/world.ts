@@ -28,7 +28,8 @@ export interface Launch {
   readonly requests?: readonly object[]
 }
 
-class Recorder {
+/** A stream that is recorded, alone and with the other one. */
+export class Recorder {
   readonly isTTY: boolean
   readonly columns: number = COLUMNS
   readonly rows: number = ROWS

@@ -1,0 +1,42 @@
+/**
+ * The programs that tests start as processes. A test run bundles them once with the package, since most of the start of
+ * a process is to load many files. Outside of a test run they are started from their sources.
+ */
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** The variable with the folder of the bundles, in the environment of a test run. */
+export const BUILD_VARIABLE = 'HOLDFAST_TEST_BUILD'
+
+export const PROGRAMS = [
+  'src/store/sqlite/schema.ts',
+  'test/build/from-build.ts',
+  'test/graph/two-reviews.ts',
+  'test/many/flood-sender.ts',
+  'test/many/member.ts',
+  'test/observe/logging-process.ts',
+  'test/recovery/child.ts',
+  'test/secrets/child.ts',
+] as const
+
+/** The file to start: the bundle, or the source where there is none. */
+export function programFile(path: (typeof PROGRAMS)[number]): string {
+  return fileOf(path, path)
+}
+
+/** The file of a module of the package, for a process that imports it. `path`: below src, an entry. */
+export function moduleFile(path: string): string {
+  return fileOf(`src/${path}`, path)
+}
+
+/** The arguments of Node that start the terminal. In configs, wherever they are, `holdfast` is the same package. */
+export function terminalArguments(): readonly string[] {
+  const isBuilt = process.env[BUILD_VARIABLE] !== undefined
+  const hook = isBuilt ? programFile('test/build/from-build.ts') : resolve('scripts/from-source.ts')
+  return ['--import', pathToFileURL(hook).href, moduleFile('cli/bin.ts')]
+}
+
+function fileOf(source: string, built: string): string {
+  const folder = process.env[BUILD_VARIABLE]
+  return folder === undefined ? resolve(source) : join(folder, built.replace(/\.ts$/, '.js'))
+}

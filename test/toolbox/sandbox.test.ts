@@ -1,0 +1,83 @@
+/** The sandbox of commands: nothing outside of the folder is read, written, reached or outlived. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeEach, expect, it } from 'vitest'
+import { run } from '../../scripts/toolbox/command.ts'
+import { findSandbox } from '../../src/toolbox/sandbox.ts'
+import { CommandFolder, whyNoSandbox } from './command-kit.ts'
+import { HostileWorld } from './hostile-world.ts'
+
+const missing = await whyNoSandbox()
+
+beforeEach((context) => context.skip(missing !== undefined, missing))
+
+it('hostile commands that escape without a sandbox do not escape from it', async () => {
+  const { commands, controls, faults } = await run({ count: 32, report: () => {} })
+  expect(faults).toEqual([])
+  expect([commands, controls]).toEqual([32, 8])
+})
+
+it('only the folder, /tmp and /dev/shm can be written', async () => {
+  const folder = new CommandFolder()
+  await folder.load({ sandbox: 'required' })
+  const { stdout } = await folder.run(
+    // Of /dev, the devices and their folder pts are left out.
+    'find / -maxdepth 2 ( -path "/proc/*" -o -path "/dev/*" ! -path /dev/shm ) -prune -o -writable ! -type l -print; find /proc/sys /proc/1 -writable ! -type l 2>/dev/null; find . -writable'.replaceAll(
+      /[()]/g,
+      String.raw`\$&`,
+    ),
+  )
+  expect(stdout.trim().split('\n')).toEqual([
+    '/tmp',
+    ...(dirname(folder.path) === '/tmp' ? [folder.path] : []),
+    '/dev/shm',
+    '.',
+  ])
+  folder.remove()
+})
+
+it('the journals of the terminal in the folder are hidden', async () => {
+  const folder = new CommandFolder()
+  mkdirSync(join(folder.path, '.holdfast'))
+  writeFileSync(join(folder.path, '.holdfast/holdfast.db'), 'journal')
+  await folder.load({ sandbox: 'required' })
+  await folder.run(
+    'cat .holdfast/*; ls -A .holdfast; echo x > .holdfast/holdfast.db; rm -rf .holdfast; mv .holdfast x',
+  )
+  expect(folder.read('.holdfast/holdfast.db')).toBe('journal')
+  expect((await folder.run('cat .holdfast/holdfast.db')).stdout).toBe('')
+  folder.remove()
+})
+
+it('with network: true a command reaches the network, and files outside as little as before', async () => {
+  const world = new HostileWorld()
+  await world.open()
+  await world.folder.load({ sandbox: 'required', network: true })
+  const { stdout } = await world.folder.run(`exec 3<>/dev/tcp/127.0.0.1/${world.port} && cat <&3`)
+  expect(stdout).toBe(world.secret)
+  expect(world.escapes('')).toEqual(['reached a listener'])
+  const read = await world.folder.run(`cat ${world.outside[0]}/secret; cat ${world.socket}`)
+  expect(world.escapes(read.stdout + read.stderr)).toEqual([])
+  await world.close()
+})
+
+it('a command has a loopback of its own', async () => {
+  const folder = new CommandFolder()
+  await folder.load({ sandbox: 'required' })
+  expect((await folder.run('exec 3<>/dev/tcp/127.0.0.1/9')).stderr).toContain('Connection refused')
+  folder.remove()
+})
+
+it.runIf(process.getuid?.() === 0)('works for a normal user, too', async () => {
+  const folder = new CommandFolder()
+  chmodSync(folder.path, 0o777)
+  const sandbox = await findSandbox({ root: folder.path, network: false, readable: [] })
+  if (sandbox.kind === 'none') throw new Error(sandbox.why)
+  const args = [...sandbox.args(folder.path), '/bin/sh', '-c', 'id -u; echo made > made; echo x > /usr/x']
+  const nobody = { uid: 65_534, gid: 65_534 }
+  const { stdout, stderr } = spawnSync(sandbox.file, args, { ...nobody, env: {}, encoding: 'utf8' })
+  expect([stdout, stderr]).toEqual(['65534\n', expect.stringContaining('Read-only file system')])
+  expect(folder.read('made')).toBe('made\n')
+  folder.remove()
+})
