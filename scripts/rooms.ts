@@ -70,10 +70,11 @@ export const rooms: readonly Room[] = [
     lateRooms: ['mcp'],
     latePackages: ['@vscode/ripgrep', 'web-tree-sitter', 'turndown', 'diff'],
   },
+  // Type-only: the packages are loaded when they are needed.
   {
     name: 'mcp',
     rooms: [...ground, 'tool', 'grounding'],
-    latePackages: [
+    packages: [
       '@modelcontextprotocol/client',
       '@modelcontextprotocol/client/stdio',
       '@modelcontextprotocol/server',

@@ -9,6 +9,7 @@ const model: OptionForm = {
   short: 'm',
   help: 'such as openai/gpt-4.1-mini, or reflex, which is built in',
 }
+const mcp: OptionForm = { takes: 'FILE', help: 'MCP servers of this JSON file, for their tools' }
 const json: OptionForm = { help: 'for programs' }
 
 export const SHARED: Readonly<Record<string, OptionForm>> = {
@@ -19,13 +20,13 @@ export const SHARED: Readonly<Record<string, OptionForm>> = {
 }
 
 /** The compiler asks for a loader of every command, in `main.ts`. */
-export type CommandName = 'chat' | 'run' | 'sessions' | 'show' | 'state' | 'trace' | 'erase'
+export type CommandName = 'chat' | 'run' | 'mcp' | 'sessions' | 'show' | 'state' | 'trace' | 'erase'
 
 export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
     name: 'chat',
     summary: 'talk with an agent in this terminal',
-    usage: '[--agent NAME] [--context ID] [--model MODEL] [--break TOOL]',
+    usage: '[--agent NAME] [--context ID] [--model MODEL] [--break TOOL] [--mcp FILE]',
     about:
       'Opens the last conversation. Press Ctrl-C to cancel the turn, again to leave, or Ctrl-D to leave.\nMessages that you type meanwhile are sent when the turn has ended. Type /help for the commands.',
     words: { least: 0, most: 0 },
@@ -34,6 +35,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       context: { takes: 'ID', short: 'c', help: 'which conversation; else the last one' },
       model,
       break: { takes: 'TOOL', many: true, help: 'stop before this tool, or after:TOOL' },
+      mcp,
     },
     examples: [
       ['holdfast chat', 'open the last conversation'],
@@ -55,6 +57,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       json: { help: 'every event as a line of JSON; the last has type "outcome"' },
       answer: { takes: 'ID=VALUE', many: true, help: 'answer a request; VALUE alone if only one waits' },
       continue: { help: 'continue where the last turn stopped' },
+      mcp,
     },
     examples: [
       ['holdfast run "List my notes"', 'a new conversation'],
@@ -62,6 +65,19 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast run --context trip "And by train?"', 'one more turn of a conversation'],
       ["holdfast run --context trip --answer 'call_1/approval=yes'", 'approve its request'],
       ['holdfast run --json "Hello" | tail -n 1', 'only the outcome'],
+    ],
+  },
+  {
+    name: 'mcp',
+    summary: 'serve an agent to an MCP client',
+    usage: '[CONFIG] [--agent NAME] [--model MODEL]',
+    about:
+      'Speaks MCP on standard input and output, until the client closes them. The client gets the tools send_message\nand answer_request; conversations are kept as those of chat and run are.',
+    words: { least: 0, most: 1 },
+    options: { agent, model, mcp },
+    examples: [
+      ['holdfast mcp', 'the agent of the config here or above'],
+      ['holdfast mcp my.config.ts --agent site', 'an agent of another config'],
     ],
   },
   {

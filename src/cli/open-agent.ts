@@ -5,6 +5,7 @@ import type { LogOptions } from 'holdfast/observe'
 import type { Plugin } from 'holdfast/plugins'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
+import { type McpTools, withMcp } from './mcp-tools.ts'
 import { keyOf } from './names.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -15,6 +16,7 @@ export interface ReadyAgent {
   readonly choice: ModelChoice
   /** The folder of conversations, and of logs. */
   readonly folder: string
+  readonly mcp?: McpTools | undefined
 }
 
 export interface ReadyAgentOptions {
@@ -30,7 +32,7 @@ export async function readyAgent(
   const { name, definition } = workspace.agent(agent)
   const choice = chooseModel({ option: model, agent: definition, env })
   await checkModel(choice, definition)
-  return { name, definition, choice, folder: workspace.folder }
+  return { name, definition, choice, folder: workspace.folder, mcp: workspace.mcp }
 }
 
 export interface OpenAgentOptions {
@@ -41,7 +43,7 @@ export interface OpenAgentOptions {
 
 /** The agent without output of its own: the terminal prints its turns. */
 export function agentFor(
-  { name, definition, choice, folder }: ReadyAgent,
+  { name, definition, choice, folder, mcp }: ReadyAgent,
   id: string,
   { store, plugins = [] }: OpenAgentOptions,
 ): Agent {
@@ -50,7 +52,7 @@ export function agentFor(
   const sessions = logIn(join(folder, 'sessions'), definition.sessions, store)
   const all = [...(definition.plugins ?? []), ...plugins]
   const own = { plugins: all, model: choice.model, name, contextId, store, quiet: true, log, sessions }
-  return new Agent({ ...definition, ...own })
+  return new Agent({ ...withMcp(definition, mcp), ...own })
 }
 
 /** The option of the definition, with the folder as its default. */

@@ -7,6 +7,8 @@ export interface RequestSource {
   readonly tools: readonly string[]
   /** Of an approval: the call that waits for it. */
   readonly approves?: { readonly tool: string; readonly args: Json }
+  /** The origin of that call's tool, such as `mcp:files`. */
+  readonly origin?: string
 }
 
 type SourcedRequest = Pick<RequestData, 'from' | 'callId' | 'name'>

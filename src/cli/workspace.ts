@@ -10,6 +10,7 @@ import { builtinAgent } from './builtin/agent.ts'
 import type { AgentDefinition, HoldfastConfig } from './config/define-config.ts'
 import { findConfig } from './config/find-config.ts'
 import { loadConfig } from './config/load-config.ts'
+import type { McpTools } from './mcp-tools.ts'
 import { didYouMean } from './nearest.ts'
 import { unusable, wrongUsage } from './refusal.ts'
 
@@ -27,6 +28,8 @@ export class Workspace {
   readonly configPath: string | undefined
   readonly agents: Readonly<Record<string, AgentDefinition>>
   readonly defaultAgent: string
+  /** The MCP servers of the command, for all agents. */
+  mcp: McpTools | undefined
   readonly #store: HoldfastConfig['store']
 
   private constructor(folder: string, config: HoldfastConfig & { default: string }, configPath?: string) {

@@ -27,7 +27,7 @@ import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { type CallErrorCode, callError } from './tool-errors.ts'
+import { type CallErrorCode, callError, UnknownOutcome, withoutResult } from './tool-errors.ts'
 
 /** The end of a run: a result, or questions to answer before it runs again. */
 export type CallEnd = ({ readonly kind: 'settled' } & Settled) | ({ readonly kind: 'asks' } & Questions)
@@ -65,6 +65,7 @@ export function finishThrow(
 ): Settled {
   const subject = subjectOf(tool)
   const problem = thrown(error, secrets, subject)
+  if (UnknownOutcome.is(error)) return withoutResult(tool.replay, problem.error, error.code)
   if (!signal.aborted) return { status: 'error', output: { ...problem } }
   const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
   const code: CallErrorCode = isLate ? 'timeout' : 'cancelled'

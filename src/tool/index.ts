@@ -24,7 +24,8 @@ export { REDACTED, secretsInText } from './credentials.ts'
 export { cutOutput } from './cut-output.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
-export { jsonSchema, type SchemaCheck, schemaCheck } from './json-schema.ts'
+export type { SchemaCheck } from './json-schema.ts'
+export { jsonSchema, schemaCheck } from './json-schema.ts'
 export type {
   ApprovalPolicy,
   Approvals,
@@ -70,5 +71,6 @@ export type {
   ToolOrigin,
   Verdict,
 } from './tool.ts'
+export { UnknownOutcome } from './tool-errors.ts'
 export type { Xray, XraySource } from './xray.ts'
 export { XRAY, xray } from './xray.ts'

@@ -9,7 +9,7 @@ import { type CallEnd, finishReturn, finishThrow, type Questions } from './finis
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
-import { callError } from './tool-errors.ts'
+import { callError, withoutResult } from './tool-errors.ts'
 
 /** An abort without a reason creates an exception with a stack; no code reads this one. */
 const SETTLED = 'settled'
@@ -239,15 +239,5 @@ function abandoned({ tool, graceMs = DEFAULT_GRACE_MS }: CallRun, why: StopReaso
     why === 'timeout'
       ? `${tool.name} did not end within ${tool.timeoutMs ?? 0} ms.`
       : `${tool.name} was cancelled and did not stop within ${graceMs} ms.`
-  return tool.replay === 'safe'
-    ? callError({
-        status: 'error',
-        code: why,
-        error: `${event} It has no result. It is safe to call it again.`,
-      })
-    : callError({
-        status: 'unknown',
-        code: why,
-        error: `${event} It may or may not have happened. Find out before you call it again.`,
-      })
+  return withoutResult(tool.replay, event, why)
 }

@@ -1,5 +1,5 @@
 /** The error of a call as data for a model: a sentence, a code, and details. */
-import type { JsonObject } from '../protocol/index.ts'
+import type { JsonObject, ReplayClass } from '../protocol/index.ts'
 import type { Settled } from './tool.ts'
 
 export type CallErrorCode =
@@ -13,6 +13,7 @@ export type CallErrorCode =
   | 'invalid-output'
   | 'too-large'
   | 'invalid-question'
+  | 'connection-lost'
 
 export interface CallError {
   readonly status: Settled['status']
@@ -23,4 +24,35 @@ export interface CallError {
 
 export function callError({ status, error, code, more = {} }: CallError): Settled {
   return { status, output: { error, code, ...more } }
+}
+
+/**
+ * Thrown by a tool that has begun its effect and cannot know whether it happened: another process did it and was lost. A
+ * `never` tool's call is settled as unknown, a `safe` one's as an error.
+ */
+export class UnknownOutcome extends Error {
+  readonly code: CallErrorCode
+  readonly isUnknownOutcome = true
+
+  constructor(message: string, code: 'connection-lost' | 'timeout' | 'cancelled') {
+    super(message)
+    this.name = 'UnknownOutcome'
+    this.code = code
+  }
+
+  /** Works across two installed copies of the package, where `instanceof` does not. */
+  static is(value: unknown): value is UnknownOutcome {
+    return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
+  }
+}
+
+/** The settlement of a call that began and has no result. */
+export function withoutResult(replay: ReplayClass, event: string, code: CallErrorCode): Settled {
+  return replay === 'safe'
+    ? callError({ status: 'error', code, error: `${event} It has no result. It is safe to call it again.` })
+    : callError({
+        status: 'unknown',
+        code,
+        error: `${event} It may or may not have happened. Find out before you call it again.`,
+      })
 }

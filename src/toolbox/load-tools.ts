@@ -28,7 +28,12 @@ export interface LoadToolsOptions extends CommandOptions {
   readonly web?: WebOptions
   /** The vision model of `analyze_image`. */
   readonly describeImage?: DescribeImage
+  /** MCP servers by name, or the path of a JSON file, as `servers` of `connectMcp`. Their tools as they are now. */
+  readonly mcpServers?: Readonly<Record<string, object>> | string
 }
+
+/** A list of tools. `close` ends the MCP servers that were started for it. */
+export type LoadedTools = readonly Tool[] & AsyncDisposable & { readonly close: () => Promise<void> }
 
 /** Every tool, by its id, which is its name. */
 const FACTORIES: Readonly<Record<string, ToolFactory>> = {
@@ -60,6 +65,7 @@ const LOAD_TOOLS: OptionSet<LoadToolsOptions> = {
     readable: 'a list',
     web: 'an object',
     describeImage: 'a function',
+    mcpServers: null,
   },
   foreign: {
     root: 'cwd',
@@ -70,10 +76,13 @@ const LOAD_TOOLS: OptionSet<LoadToolsOptions> = {
   },
 }
 
-/** Makes the tools for a working folder, which must exist. */
-export async function loadTools(options: LoadToolsOptions): Promise<readonly Tool[]> {
+/**
+ * Makes the tools for a working folder, which must exist, and adds those of MCP servers. The list does not change: for
+ * servers that change their tools, give an agent `tools` of `connectMcp`.
+ */
+export async function loadTools(options: LoadToolsOptions): Promise<LoadedTools> {
   checkOptions(options, LOAD_TOOLS)
-  const { cwd, toolIds = TOOL_IDS, web, describeImage } = options
+  const { cwd, toolIds = TOOL_IDS, web, describeImage, mcpServers } = options
   for (const id of toolIds) checkName('toolIds', id, TOOL_IDS)
   const workspace = await workspaceAt(cwd)
   const commands = await commandSettings(
@@ -86,7 +95,16 @@ export async function loadTools(options: LoadToolsOptions): Promise<readonly Too
     commands,
     ...defined({ web, describeImage }),
   }
-  return toolIds.flatMap((id) => FACTORIES[id]?.(context) ?? [])
+  const own = toolIds.flatMap((id) => FACTORIES[id]?.(context) ?? [])
+  if (mcpServers === undefined) return closable(own, async () => {})
+  // `connectMcp` checks them; its types belong to a room that is loaded late.
+  const { connectMcp } = await import('../mcp/index.ts')
+  const mcp = await connectMcp({ servers: mcpServers as string })
+  return closable([...own, ...(await mcp.tools())], mcp.close)
+}
+
+function closable(tools: readonly Tool[], close: () => Promise<void>): LoadedTools {
+  return Object.assign([...tools], { close, [Symbol.asyncDispose]: close })
 }
 
 async function workspaceAt(cwd: string): Promise<Workspace> {

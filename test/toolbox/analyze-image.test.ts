@@ -51,7 +51,7 @@ async function viewer({ web = {}, describeImage }: ViewerOptions = {}): Promise<
     web,
     ...(describeImage === null ? {} : { describeImage: describeImage ?? answer }),
   })
-  const [tool] = tools as [Tool]
+  const [tool] = tools as readonly Tool[] as readonly [Tool]
   const call = async (args: JsonObject): Promise<Settled> => {
     const prepared = await prepareCall({ callId: 'call_1', tool: 'analyze_image', args }, tools)
     if (!prepared.ok) return { status: 'rejected', output: 'refused' }

@@ -31,7 +31,7 @@ async function fetcher(
 
 async function toolOn(web: WebOptions): Promise<Pick<Fetcher, 'tool' | 'context' | 'fetch'>> {
   const tools = await loadTools({ cwd: '.', toolIds: ['web_fetch'], web })
-  const [tool] = tools as [Tool]
+  const [tool] = tools as readonly Tool[] as readonly [Tool]
   const context = standInContext()
   const fetch = async (args: JsonObject): Promise<JsonObject> => {
     const prepared = await prepareCall({ callId: 'call_1', tool: 'web_fetch', args }, tools)

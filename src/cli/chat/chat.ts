@@ -5,6 +5,7 @@
 import type { Agent, Auth, ContextKey, Store, Turn, TurnOutcome } from 'holdfast'
 import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
+import { withOrigin } from '../mcp-tools.ts'
 import { checkMessage } from '../message.ts'
 import { keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent } from '../open-agent.ts'
@@ -215,6 +216,7 @@ export class Chat {
       now: () => performance.now(),
       typed: () => editor.line,
       waiting: () => this.#waiting,
+      originOf: this.ready.mcp?.originOf,
     })
     const left = Promise.withResolvers<undefined>()
     let isCancelled = false
@@ -293,7 +295,7 @@ export class Chat {
     const context: PromptContext = {
       screen,
       editor,
-      requestSource: (request) => requestSource(store, key, request),
+      requestSource: async (request) => withOrigin(await requestSource(store, key, request), this.ready.mcp),
     }
     const needed = requests.find(({ from }) => from === 'credentials')
     const credentials = needed === undefined ? undefined : await askCredentials(needed, context)

@@ -1,10 +1,11 @@
 /** The commands of the chat: lines that begin with a slash. */
 import { loadSession } from 'holdfast/journal'
 import { listGrants, revokeGrants } from 'holdfast/operate'
-import { cyan, dim, joinLines, styled } from 'holdfast/terminal'
+import { cyan, dim, joinLines, NOTHING, styled } from 'holdfast/terminal'
 import { toolsFrom } from 'holdfast/tool'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
+import { originText } from '../mcp-tools.ts'
 import { findContext, freshId, keyOf, listContexts, namedContext } from '../names.ts'
 import { didYouMean } from '../nearest.ts'
 import { readyAgent } from '../open-agent.ts'
@@ -182,16 +183,18 @@ async function showAll(chat: Chat): Promise<void> {
   chat.print(blocks.length === 0 ? dim('No messages yet.') : joinLines(blocks))
 }
 
-function printTools(chat: Chat): void {
-  const { tools = [] } = chat.ready.definition
+async function printTools(chat: Chat): Promise<void> {
+  const { definition, mcp } = chat.ready
+  const { tools = [] } = definition
   const { screen } = chat.options
-  if (typeof tools === 'function')
-    return chat.print(styled`${dim('A function chooses them for each turn.')}\n`)
-  const all = toolsFrom(tools)
+  if (typeof tools === 'function') chat.print(dim('A function chooses them for each turn.'))
+  const all = [...(typeof tools === 'function' ? [] : toolsFrom(tools)), ...((await mcp?.tools()) ?? [])]
+  if (typeof tools === 'function' && all.length === 0) return chat.print(NOTHING)
   if (all.length === 0) return chat.print(styled`${dim('None.')}\n`)
   const width = Math.min(24, Math.max(...all.map(({ name }) => name.length)))
-  const lines = all.map(({ name, description, approve }) => {
-    const asks = approve === 'never' ? '' : ' (asks first)'
+  const lines = all.map(({ name, description, approve, origin }) => {
+    const from = origin === undefined ? '' : ` ${oneLine(originText(origin))}`
+    const asks = `${from}${approve === 'never' ? '' : ' (asks first)'}`
     const room = screen.columns - width - 4 - asks.length
     return styled`  ${padEnd(cut(name, width), width)}  ${dim(cut(oneLine(description), room) + asks)}`
   })

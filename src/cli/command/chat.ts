@@ -71,7 +71,7 @@ export async function chat(context: CommandContext): Promise<number> {
   } finally {
     process.off('SIGTERM', end).off('SIGHUP', end).off('exit', tidyUp)
     tidyUp()
-    await store.close()
+    await Promise.all([store.close(), workspace.mcp?.close()])
   }
 }
 

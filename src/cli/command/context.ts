@@ -3,6 +3,7 @@
 import type { Output } from 'holdfast/terminal'
 import type { ParsedArguments } from '../arguments.ts'
 import type { Outputs } from '../gate/outputs.ts'
+import { openMcp } from '../mcp-tools.ts'
 import { Workspace } from '../workspace.ts'
 
 export interface CommandContext extends Outputs {
@@ -16,8 +17,17 @@ export interface CommandContext extends Outputs {
 /** Runs the command and resolves to its exit code. An error that it throws is printed. */
 export type Command = (context: CommandContext) => Promise<number>
 
-export function workspaceOf({ args, cwd, env }: CommandContext): Promise<Workspace> {
-  return Workspace.load({ cwd, env, config: args.value('config') })
+/** The config, and the MCP servers of `--mcp`, which the command closes. */
+export async function workspaceOf(
+  context: CommandContext,
+  config: string | undefined = context.args.value('config'),
+): Promise<Workspace> {
+  const { args, cwd, env, foreign } = context
+  const workspace = await Workspace.load({ cwd, env, config })
+  const file = args.value('mcp')
+  const print = (problem: string): void => foreign.print(problem)
+  if (file !== undefined) workspace.mcp = await openMcp({ file, cwd, env, print })
+  return workspace
 }
 
 /** The width of lines; text for another program is not cut. */

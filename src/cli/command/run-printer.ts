@@ -19,9 +19,11 @@ export interface RunPrinter {
   end(): void
 }
 
-export function runPrinter(outputs: Outputs): RunPrinter {
+export type OriginOf = ((tool: string) => string | undefined) | undefined
+
+export function runPrinter(outputs: Outputs, originOf: OriginOf): RunPrinter {
   const isTerminal = outputs.out.isTTY && outputs.err.isTTY
-  return isTerminal ? new ScreenPrinter(outputs) : new LinePrinter(outputs)
+  return isTerminal ? new ScreenPrinter(outputs, originOf) : new LinePrinter(outputs, originOf)
 }
 
 /** For a person at a terminal: the same as in a chat. */
@@ -30,9 +32,9 @@ class ScreenPrinter implements RunPrinter {
   readonly #printer: TurnPrinter
   readonly #endForeign: () => void
 
-  constructor({ out, foreign }: Outputs) {
+  constructor({ out, foreign }: Outputs, originOf: OriginOf) {
     this.#screen = new Screen(out)
-    this.#printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now() })
+    this.#printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now(), originOf })
     this.#endForeign = foreign.showBy((line) => this.#screen.print(styled`${FOREIGN}${line}`))
   }
 
@@ -63,6 +65,7 @@ const PROGRESS_EVERY_MS = 1000
 /** For programs and pipes: text and lines, in their order. */
 class LinePrinter implements RunPrinter {
   readonly #outputs: Outputs
+  readonly #originOf: OriginOf
   readonly #piece = new VisibleStream()
   readonly #calls = new Map<string, { readonly tool: string; readonly at: number }>()
   readonly #handlers: EventHandlers = {
@@ -91,7 +94,8 @@ class LinePrinter implements RunPrinter {
     },
     'tool.end': ({ data }) => {
       const { tool, at } = this.#calls.get(data.callId) ?? { tool: 'call', at: performance.now() }
-      const end = { ...data, tool, args: null, tookMs: performance.now() - at }
+      const origin = this.#originOf?.(tool)
+      const end = { ...data, tool, origin, args: null, tookMs: performance.now() - at }
       this.note(callLines(end, columnsOf(this.#outputs.err)))
     },
     warning: ({ data }) => this.note(yellow(`! ${oneLine(data.message)}`)),
@@ -101,8 +105,9 @@ class LinePrinter implements RunPrinter {
   #streamed = false
   #isMidLine = false
 
-  constructor(outputs: Outputs) {
+  constructor(outputs: Outputs, originOf: OriginOf) {
     this.#outputs = outputs
+    this.#originOf = originOf
   }
 
   start(): void {}

@@ -4,6 +4,7 @@ import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } f
 import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom } from '../answer.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
+import { withOrigin } from '../mcp-tools.ts'
 import { messageFrom } from '../message.ts'
 import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
@@ -37,7 +38,7 @@ export async function run(context: CommandContext): Promise<number> {
     const turn = await turnFor(agent, { message, answers: args.values('answer') })
     return await reporter.report(agent, turn)
   } finally {
-    await store.close()
+    await Promise.all([store.close(), workspace.mcp?.close()])
   }
 }
 
@@ -137,7 +138,7 @@ class RunReporter {
     this.#context = context
     this.#of = of
     this.#isJson = context.args.has('json')
-    this.#printer = this.#isJson ? SILENT : runPrinter(context)
+    this.#printer = this.#isJson ? SILENT : runPrinter(context, of.ready.mcp?.originOf)
   }
 
   /** Adds calls that an earlier turn parked. */
@@ -154,8 +155,9 @@ class RunReporter {
     if ('signal' in result) return this.#reportParked(result)
     watch.stop()
     await agent.shutdown()
-    const { store, key } = this.#of
-    const sources = await Promise.all(result.requests.map((request) => requestSource(store, key, request)))
+    const { store, key, ready } = this.#of
+    const found = await Promise.all(result.requests.map((request) => requestSource(store, key, request)))
+    const sources = found.map((source) => withOrigin(source, ready.mcp))
     return this.#end(exitCodeAfter(result), result, this.#advice(result, sources))
   }
 
@@ -224,7 +226,7 @@ class RunReporter {
 
   #command(rest: string): string {
     const { args } = this.#context
-    const options = ['config', 'agent', 'model'].flatMap((option) => {
+    const options = ['config', 'agent', 'model', 'mcp'].flatMap((option) => {
       const value = args.value(option)
       return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })

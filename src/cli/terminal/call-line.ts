@@ -13,6 +13,12 @@ export function toolText(tool: string): string {
   return cut(tool, MOST_TOOL)
 }
 
+const MOST_ORIGIN = 40
+
+function originShown(origin: string | undefined): string {
+  return origin === undefined ? '' : cut(oneLine(origin), MOST_ORIGIN)
+}
+
 /** Arguments as `name=value`, long ones cut. */
 export function argumentsText(args: Json): string {
   if (typeof args !== 'object' || args === null || Array.isArray(args))
@@ -31,6 +37,8 @@ function valueText(value: Json): string {
 
 export interface CallEnd {
   readonly tool: string
+  /** The origin of a tool that is not the agent's own, such as `mcp:files`. */
+  readonly origin?: string | undefined
   readonly args: Json
   readonly status: EntryData['tool.end']['status']
   readonly output: Json
@@ -55,7 +63,8 @@ export function callRows(call: CallEnd, columns: number): readonly Styled[] {
   const mark = call.status === 'ok' ? green('✓') : red('✗')
   const span = call.tookMs !== undefined && call.tookMs >= SLOW_MS ? ` ${spanText(call.tookMs)}` : ''
   const tool = toolText(call.tool)
-  const head = cut(`${tool} ${argumentsText(call.args)}`.trim(), room - 2 - span.length)
+  const named = [tool, originShown(call.origin), argumentsText(call.args)].filter((part) => part !== '')
+  const head = cut(named.join(' '), room - 2 - span.length)
   const shownHead = head.startsWith(tool) ? styled`${tool}${dim(head.slice(tool.length))}` : head
   const result = call.isRepeated ? '' : resultText(call)
   const first = styled`${indent}${mark} ${shownHead}${dim(span)}`

@@ -51,6 +51,9 @@ export function questionOf(request: RequestData, source: RequestSource, look: Qu
   const lines = [
     styled`${yellow('?')} Approval`,
     ...nameRows(approves.tool, fitting.columns).map((row, at) => field(at === 0 ? 'tool' : '', row)),
+    ...(source.origin === undefined
+      ? []
+      : [field('origin', cut(visible(source.origin), fitting.columns - LABEL - 2))]),
     ...rows.lines.map((row, at) => field(at === 0 ? 'arguments' : '', row)),
     ...(tools.length === 0
       ? []

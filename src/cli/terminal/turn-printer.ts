@@ -21,6 +21,8 @@ export interface PrinterOptions {
   readonly typed?: () => string
   /** Messages that wait for the turn to end. */
   readonly waiting?: () => readonly string[]
+  /** The origin of a tool that is not the agent's own. */
+  readonly originOf?: ((tool: string) => string | undefined) | undefined
 }
 
 /** Handlers by event type; other events are not printed. */
@@ -198,7 +200,7 @@ export class TurnPrinter {
     this.#calls.delete(data.callId)
     const started = call === undefined ? {} : { tookMs: now() - call.startedAt }
     const { tool = 'call', args = null } = call ?? this.#known.get(data.callId) ?? {}
-    const shown = { tool, args, depth: path?.length ?? 0 }
+    const shown = { tool, args, depth: path?.length ?? 0, origin: this.#options.originOf?.(tool) }
     this.#result.end({ ...data, ...shown, ...started })
     this.#begin('working')
   }

@@ -3,7 +3,7 @@
  * and without. Where the terminal prints what was said, the screen must equal that of a second agent that says the same
  * in visible characters. Where the runtime has put it into a sentence of its own first, nothing may be obeyed.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { emulate, type Seen } from './emulator.ts'
@@ -27,6 +27,8 @@ interface Scene {
   readonly command: string
   readonly args: readonly string[]
   readonly typed?: readonly string[]
+  /** Requests of an MCP client; there is none at a terminal. */
+  readonly requests?: readonly object[]
   /** The payload is in a sentence of the runtime, or in JSON: compared with nothing. */
   readonly quoted?: true
   readonly json?: true
@@ -114,12 +116,26 @@ export function scenes(payload: string): readonly Scene[] {
     { command: 'trace', args: ['c', '--turn', payload], ...QUOTED },
     { command: 'state', args: ['c'] },
     { command: 'state', args: ['c', '--json'], json: true },
+    { command: 'mcp', args: [], requests: MCP_REQUESTS, json: true },
+    { command: 'mcp', args: [payload], ...QUOTED },
+    { command: 'run', args: ['--mcp', 'mcp.json', '--context', 'm', 'say text'], ...QUOTED },
     { command: 'run', args: ['--model', payload, 'hi'], ...QUOTED },
     { command: 'run', args: [`--${payload}`, 'hi'], ...QUOTED },
     { command: 'erase', args: [payload, '--yes'], ...QUOTED },
     { command: 'erase', args: ['c', '--yes'] },
   ]
 }
+
+const MCP_REQUESTS: readonly object[] = [
+  {
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'client', version: '1' } },
+  },
+  ...['say text', 'call act', 'call broken', 'call guard', 'ask me'].map((message, at) => ({
+    method: 'tools/call',
+    params: { name: 'send_message', arguments: { message, conversation: `mcp-${at}` } },
+  })),
+]
 
 export interface Problem {
   readonly where: string
@@ -179,17 +195,22 @@ async function play(fields: Fields, payload: string, isTTY: boolean): Promise<Pl
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-gate-'))
   shared.fields = fields
   shared.store = undefined
+  const servers = { [`A${payload.slice(0, 80)}Z`]: { command: '/no/such/server' } }
+  writeFileSync(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: servers }))
   try {
     const played: Played[] = []
     for (const scene of scenes(payload)) {
-      if (scene.command === 'chat' && !isTTY) continue
-      const { command, args, typed } = scene
+      const isForTerminal = scene.command === 'chat'
+      const isForProgram = scene.requests !== undefined
+      if (isTTY ? isForProgram : isForTerminal) continue
+      const { command, args, typed, requests } = scene
       const config = ['--config', CONFIG]
       const recorded = await launch({
         args: [command, ...config, ...args],
         isTTY,
         cwd,
         ...(typed === undefined ? {} : { typed }),
+        ...(requests === undefined ? {} : { requests }),
       })
       played.push({ scene, recorded })
     }
@@ -212,7 +233,9 @@ async function compare({ scene, recorded, expected, add }: Compared): Promise<vo
   const seen = await emulate(recorded.both)
   for (const what of obeyed(seen)) add(what)
   if (scene.json === true) {
-    for (const line of scene.command === 'run' ? recorded.stdout.trimEnd().split('\n') : [recorded.stdout])
+    for (const line of scene.command === 'run' || scene.command === 'mcp'
+      ? recorded.stdout.trimEnd().split('\n')
+      : [recorded.stdout])
       if (!isJson(line)) add(`is no JSON: ${line.slice(0, 80)}`)
   } else if (scene.quoted !== true) {
     const other = await emulate(expected.both)

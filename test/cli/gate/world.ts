@@ -24,6 +24,8 @@ export interface Launch {
   readonly cwd: string
   /** Lines to type, each at the next prompt. */
   readonly typed?: readonly string[]
+  /** Requests of a program, each written when the one before is answered. */
+  readonly requests?: readonly object[]
 }
 
 /** A stream that is recorded, alone and with the other one. */
@@ -53,7 +55,7 @@ export class Recorder {
 const ESC = '\u001b'
 const PROMPT = new RegExp(`› ${ESC}\\[\\d+G$|\\[y/N\\] ${ESC}\\[\\d+G$`)
 
-export async function launch({ args, isTTY, cwd, typed = [] }: Launch): Promise<Recorded> {
+export async function launch({ args, isTTY, cwd, typed = [], requests = [] }: Launch): Promise<Recorded> {
   const both = { text: '' }
   const stdout = new Recorder(isTTY, both)
   const stderr = new Recorder(isTTY, both)
@@ -71,8 +73,26 @@ export async function launch({ args, isTTY, cwd, typed = [] }: Launch): Promise<
     performance.now = now
   })
   if (isTTY && typed.length > 0) await type(typed, { keys, both, ended })
+  if (requests.length > 0) await request(requests, { keys, stdout })
   const code = await ended
   return { code, stdout: stdout.text, stderr: stderr.text, both: both.text }
+}
+
+interface Requesting {
+  readonly keys: PassThrough
+  readonly stdout: { readonly text: string }
+}
+
+async function request(requests: readonly object[], { keys, stdout }: Requesting): Promise<void> {
+  for (const [id, each] of requests.entries()) {
+    keys.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...each })}\n`)
+    const started = Date.now()
+    while (!stdout.text.split('\n').some((line) => line.includes(`"id":${id}`))) {
+      await new Promise((next) => setTimeout(next, 1))
+      if (Date.now() - started > PATIENCE_MS) throw new Error(`No answer to ${JSON.stringify(each)}`)
+    }
+  }
+  keys.end()
 }
 
 const PATIENCE_MS = 60_000

@@ -1,0 +1,178 @@
+/**
+ * Questions of servers (elicitation), answered from the answers that a call already has. A question without an answer
+ * stops its call, so that a person is asked and the call runs again. Older servers do not say which call they ask for.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
+import { systemTimer } from '../base/index.ts'
+import { canonical, type Json, type JsonObject } from '../protocol/index.ts'
+import type { AskRequest } from '../tool/index.ts'
+import { serverSchema } from './server-schema.ts'
+
+/** A question as a server asks it. */
+export interface ServerQuestion {
+  readonly mode?: string
+  readonly message: string
+  readonly requestedSchema?: unknown
+  readonly url?: string
+}
+
+export interface ServerAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: Record<string, string | number | boolean | string[]>
+  /** Results of the protocol may carry more. */
+  readonly [more: string]: unknown
+}
+
+const CANCEL: ServerAnswer = { action: 'cancel' }
+const LONGEST_PROMPT = 4000
+/** How long an answer may take from the end of its stream through the parsers. */
+const LOST_MS = 2000
+
+/** One run of a call, with the answers that it has and the questions that it lacks answers to. */
+export class QuestionedCall {
+  readonly asked: AskRequest[] = []
+  readonly #about: JsonObject
+  readonly #answers: Readonly<Record<string, Json>>
+  readonly #counts = new Map<string, number>()
+  readonly #stop = new AbortController()
+  /** The stream of its answer has ended without one. */
+  isLost = false
+
+  constructor(
+    about: { readonly server: string; readonly tool: string },
+    answers: Readonly<Record<string, Json>>,
+  ) {
+    this.#about = about
+    this.#answers = answers
+  }
+
+  /** Aborts when a question lacks its answer, and when the answer of the call is lost. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  lose(): void {
+    this.isLost = true
+    this.#stop.abort()
+  }
+
+  /** True if the next question like this one has an answer. */
+  knows(question: ServerQuestion): boolean {
+    return this.#answers[this.#nameOf(question)] !== undefined
+  }
+
+  async answer(question: ServerQuestion): Promise<ServerAnswer> {
+    const name = this.#nameOf(question)
+    this.#counts.set(keyOf(question), (this.#counts.get(keyOf(question)) ?? 0) + 1)
+    const given = this.#answers[name]
+    if (given !== undefined) return answerFor(question, given)
+    this.asked.push(requestFor(question, name, this.#about))
+    // Questions that came with this one are asked together.
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#stop.abort()
+    return CANCEL
+  }
+
+  /** The same question may be asked several times in a call, and gets an answer each. */
+  #nameOf(question: ServerQuestion): string {
+    const count = this.#counts.get(keyOf(question)) ?? 0
+    return `${keyOf(question)}${count === 0 ? '' : `-${count + 1}`}`
+  }
+}
+
+/** Assigns the questions of one server to its running calls. */
+export class Questions {
+  readonly #running = new Set<QuestionedCall>()
+  readonly #waiting: ((call: QuestionedCall | undefined) => void)[] = []
+  readonly #current = new AsyncLocalStorage<QuestionedCall>()
+
+  async during<T>(call: QuestionedCall, work: () => Promise<T>): Promise<T> {
+    this.#running.add(call)
+    try {
+      return await this.#current.run(call, work)
+    } finally {
+      this.#running.delete(call)
+      this.#assign()
+    }
+  }
+
+  /** For the call that is being sent: a function that ends it, unless its answer has come by then. */
+  lossOfCurrent(): () => void {
+    const call = this.#current.getStore()
+    if (call === undefined) return () => {}
+    return () => {
+      systemTimer.after(LOST_MS, () => {
+        if (this.#running.has(call) && call.asked.length === 0) call.lose()
+      })
+    }
+  }
+
+  /** Runs code that outlives the call that began it, such as a connection. */
+  outside<T>(work: () => T): T {
+    return this.#current.exit(work)
+  }
+
+  async answer(question: ServerQuestion): Promise<ServerAnswer> {
+    const call = await this.#callOf(question)
+    return call === undefined ? CANCEL : call.answer(question)
+  }
+
+  /**
+   * The call of the request that the question came with, a call that has its answer, or the one left over: calls that ask
+   * do not end, so once as many run as ask, each of them asks.
+   */
+  async #callOf(question: ServerQuestion): Promise<QuestionedCall | undefined> {
+    const current = this.#current.getStore()
+    if (current !== undefined && this.#running.has(current)) return current
+    const known = [...this.#running].find((call) => call.knows(question))
+    if (known !== undefined) return known
+    const { promise, resolve } = Promise.withResolvers<QuestionedCall | undefined>()
+    this.#waiting.push(resolve)
+    this.#assign()
+    return promise
+  }
+
+  #assign(): void {
+    const free = [...this.#running].filter((call) => call.asked.length === 0)
+    if (this.#waiting.length < free.length) return
+    for (const [at, resolve] of this.#waiting.splice(0).entries()) resolve(free[at])
+  }
+}
+
+/** By message and schema: they are the same when the call runs again. An address may be new each time. */
+function keyOf({ message, requestedSchema, mode }: ServerQuestion): string {
+  const text = canonical([message, mode === 'url' ? null : ((requestedSchema ?? null) as Json)])
+  return `elicit-${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
+}
+
+function requestFor(question: ServerQuestion, name: string, about: JsonObject): AskRequest {
+  const { message, mode, url = '', requestedSchema } = question
+  const text = message.trim() === '' ? 'An answer is needed.' : message
+  const prompt = text.slice(0, LONGEST_PROMPT).toWellFormed()
+  if (mode === 'url') return { kind: 'auth', name, prompt: `${prompt}\n${url}`, about: { ...about, url } }
+  if (isYesOrNo(question)) return { kind: 'confirmation', name, prompt, about }
+  const schema = serverSchema(requestedSchema)
+  return {
+    kind: 'data',
+    name,
+    prompt,
+    about,
+    ...(typeof schema === 'string' ? {} : { schema: schema.checked }),
+  }
+}
+
+/** A form without fields. */
+function isYesOrNo({ requestedSchema }: ServerQuestion): boolean {
+  const { properties } = (requestedSchema ?? {}) as { readonly properties?: unknown }
+  return typeof properties !== 'object' || properties === null || Object.keys(properties).length === 0
+}
+
+function answerFor(question: ServerQuestion, given: Json): ServerAnswer {
+  if (given === false) return { action: 'decline' }
+  if (question.mode === 'url') return { action: 'accept' }
+  return {
+    action: 'accept',
+    content: isYesOrNo(question) ? {} : (given as NonNullable<ServerAnswer['content']>),
+  }
+}

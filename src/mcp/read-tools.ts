@@ -1,0 +1,125 @@
+/** Tools by which a model lists and reads a server's resources and prompts, if the config asks for them. */
+import type { JsonObject } from '../protocol/index.ts'
+import { defineTool, jsonSchema, type Tool, type ToolContext, toJson } from '../tool/index.ts'
+import type { LiveServer, ServerConnection } from './connection.ts'
+import { blocksOf } from './content.ts'
+import type { Client, ContentBlock } from './sdk.ts'
+
+/** @param nameOf makes the name for models */
+export function readTools(
+  connection: ServerConnection,
+  live: LiveServer,
+  nameOf: (name: string) => string,
+): readonly Tool[] {
+  const { options } = connection.settings
+  const { resources, prompts } = live.client.getServerCapabilities() ?? {}
+  const made = [
+    ...(options.resources === true && resources !== undefined ? [LIST_RESOURCES, READ_RESOURCE] : []),
+    ...(options.prompts === true && prompts !== undefined ? [LIST_PROMPTS, GET_PROMPT] : []),
+  ]
+  return made.map((each) => readTool(connection, nameOf(each.name), each))
+}
+
+interface ReadTool {
+  readonly name: string
+  readonly description: string
+  readonly properties: JsonObject
+  readonly required: readonly string[]
+  readonly read: (client: Client, input: ReadInput, context: ToolContext) => Promise<unknown>
+}
+
+interface ReadInput {
+  readonly uri?: string
+  readonly name?: string
+  readonly arguments?: Readonly<Record<string, string>>
+}
+
+function readTool(connection: ServerConnection, name: string, definition: ReadTool): Tool {
+  const { name: server, options } = connection.settings
+  const { description, properties, required, read } = definition
+  const isTrusted =
+    options.trust === true || (Array.isArray(options.trust) && options.trust.includes(definition.name))
+  return defineTool({
+    name,
+    description: `${description} of the MCP server ${server}.`,
+    input: jsonSchema<ReadInput>({ type: 'object', properties, required, additionalProperties: false }),
+    replay: isTrusted ? 'safe' : 'never',
+    approve: isTrusted ? 'never' : 'always',
+    origin: { kind: 'mcp', server },
+    run: async (input, context) => {
+      const { client } = await connection.connected(context.signal)
+      const json = toJson(await read(client, input, context))
+      if (json instanceof Error) throw new Error(`The server's answer cannot be used: ${json.message}.`)
+      return connection.secrets.json(json)
+    },
+  })
+}
+
+const MOST = 200
+
+const LIST_RESOURCES: ReadTool = {
+  name: 'list_resources',
+  description: 'Lists the resources, with their addresses,',
+  properties: {},
+  required: [],
+  read: async (client, _, { signal }) => {
+    const { resources } = await client.listResources(undefined, { signal })
+    return {
+      resources: resources
+        .slice(0, MOST)
+        .map(({ uri, name, description, mimeType }) => ({ uri, name, description, mimeType })),
+      ...(resources.length > MOST ? { more: resources.length - MOST } : {}),
+    }
+  },
+}
+
+const READ_RESOURCE: ReadTool = {
+  name: 'read_resource',
+  description: 'Reads a resource',
+  properties: { uri: { type: 'string', minLength: 1, description: 'The address of the resource.' } },
+  required: ['uri'],
+  read: async (client, { uri = '' }, context) => {
+    const { contents } = await client.readResource({ uri }, { signal: context.signal })
+    const blocks = contents.map((resource): ContentBlock => ({ type: 'resource', resource }))
+    return blocksOf(blocks, context)
+  },
+}
+
+const LIST_PROMPTS: ReadTool = {
+  name: 'list_prompts',
+  description: 'Lists the prompts, with their arguments,',
+  properties: {},
+  required: [],
+  read: async (client, _, { signal }) => {
+    const { prompts } = await client.listPrompts(undefined, { signal })
+    return {
+      prompts: prompts
+        .slice(0, MOST)
+        .map(({ name, description, arguments: args }) => ({ name, description, arguments: args })),
+    }
+  },
+}
+
+const GET_PROMPT: ReadTool = {
+  name: 'get_prompt',
+  description: 'Gets the messages of a prompt',
+  properties: {
+    name: { type: 'string', minLength: 1 },
+    arguments: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+  required: ['name'],
+  read: async (client, { name = '', arguments: args = {} }, context) => {
+    const { description, messages } = await client.getPrompt(
+      { name, arguments: { ...args } },
+      { signal: context.signal },
+    )
+    const blocks = await blocksOf(
+      messages.map(({ content }) => content),
+      context,
+    )
+    return {
+      description,
+      messages: messages.map(({ role }, at) => ({ role, content: (blocks as readonly unknown[])[at] })),
+    }
+  },
+}

@@ -1,0 +1,184 @@
+/** A server that breaks every rule: its calls fail, its tools are left out, and the agent and other servers go on. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { standInContext } from '../../src/testing/index.ts'
+import { loadTools } from '../../src/toolbox/index.ts'
+import { call, connected, folder, isAlive, script } from './kit.ts'
+
+const error = (message: string | RegExp) => ({ output: { error: expect.stringMatching(message) } })
+
+describe('a server that lies in its answers', () => {
+  it('fails the call, is started again for the next, and its standard error is bounded', async () => {
+    const mcp = await connected({
+      liar: script('liar.ts', 'tools'),
+      hasty: { ...script('liar.ts', 'tools'), timeoutMs: 200, tools: ['silent'] },
+    })
+    const pids = new Set<number | undefined>()
+    const status = () => {
+      const [first] = mcp.status()
+      pids.add(first?.pid)
+      return first
+    }
+    expect(status()).toMatchObject({ state: 'connected', tools: 9, protocolVersion: '2025-06-18' })
+    expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok', output: 'and yet it works' })
+    expect(status()?.problems.join('\n')).toContain('424242')
+    expect(await call(mcp, 'hasty_silent')).toMatchObject({ status: 'unknown', output: { code: 'timeout' } })
+    expect(await call(mcp, 'liar_nonsense')).toMatchObject({ status: 'unknown' })
+    expect(await call(mcp, 'liar_unfit')).toMatchObject({
+      status: 'error',
+      output: { error: expect.stringContaining('does not fit its own schema'), data: { m: 1 } },
+    })
+    expect(await call(mcp, 'liar_big')).toMatchObject({
+      status: 'unknown',
+      ...error(/was lost in this call\. It sent a message of more than 10485760 bytes, and was stopped\./),
+    })
+    expect(await call(mcp, 'liar_chatter')).toMatchObject({ status: 'ok' })
+    await expect.poll(() => status()?.stderr?.length).toBe(8 * 1024)
+    expect(await call(mcp, 'liar_endless')).toMatchObject({
+      status: 'unknown',
+      output: { code: 'connection-lost' },
+    })
+    expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok' })
+    status()
+    expect(pids.size).toBeGreaterThan(2)
+    await mcp.close()
+    for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
+  })
+
+  it('changes its tools while it runs, and the next turn has them', async () => {
+    const mcp = await connected({ liar: script('liar.ts', 'tools') })
+    expect((await mcp.tools()).map(({ name }) => name)).not.toContain('liar_later')
+    await call(mcp, 'liar_change')
+    expect(await call(mcp, 'liar_later')).toMatchObject({ output: 'later' })
+  })
+
+  it('dies in mid-call: the outcome is unknown, its last words are there, and the next call starts it again', async () => {
+    const log = join(folder(), 'log')
+    const mcp = await connected({ liar: script('liar.ts', 'tools', log) })
+    const tools = await mcp.tools()
+    expect(await call(mcp, 'liar_die')).toMatchObject({
+      status: 'unknown',
+      output: { code: 'connection-lost', error: expect.stringContaining('It ended with exit code 3.') },
+    })
+    expect(readFileSync(log, 'utf8')).toBe('died\n')
+    expect(mcp.status()).toMatchObject([{ state: 'failed', stderr: 'about to die\n' }])
+    expect(tools.find(({ name }) => name === 'liar_garbage')?.origin).toEqual({ kind: 'mcp', server: 'liar' })
+    expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok' })
+  })
+})
+
+describe('a server that lies in its list of tools', () => {
+  it('loses the tools that cannot be used, and keeps the others under legal, stable names', async () => {
+    const mcp = await connected({ odd: { ...script('liar.ts', 'odd'), trust: true } })
+    const tools = await mcp.tools()
+    expect(tools.map(({ name, replay, approve }) => `${name} ${replay} ${String(approve)}`)).toEqual([
+      'odd_read safe never',
+      expect.stringMatching(/^odd_na_me_31m_x_[0-9a-f]{8} never always$/),
+      expect.stringMatching(/^odd_(long)+lon_[0-9a-f]{8} never always$/),
+      'odd_loud never always',
+      'odd_hidden never always',
+      'odd_nothing never always',
+      'odd_tree never always',
+      'odd_slow never always',
+    ])
+    const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]))
+    expect(described['odd_loud']).toHaveLength(8001)
+    expect(described['odd_hidden']).toBe('plain text')
+    expect(described['odd_nothing']).toBe('nothing of the MCP server odd')
+    expect(JSON.stringify(tools.map(({ parameters }) => parameters))).not.toContain('x-entity')
+    expect(mcp.status()[0]?.problems).toEqual([
+      'Its tool "read" is left out: another one has the same name.',
+      'Its tool "cycle" is left out: its input schema cannot be used: a $ref in it leads back to itself.',
+      expect.stringContaining('"outside" is left out: its input schema cannot be used: its $ref'),
+      'Its tool "list" is left out: its input schema cannot be used: its top level is not of type object.',
+      expect.stringContaining('"huge" is left out'),
+      expect.stringContaining('"unschemed" is left out'),
+    ])
+    // A regular expression of the server would run here for hours.
+    expect(await call(mcp, 'odd_slow', { args: { a: `${'a'.repeat(40)}!` } })).toMatchObject({ status: 'ok' })
+    expect(await call(mcp, 'odd_tree', { args: { child: { child: { n: 'x' } } } })).toMatchObject({
+      status: 'rejected',
+      output: { code: 'invalid-arguments' },
+    })
+  })
+
+  it('with 10,000 tools gives the first 500, or those that the config names', async () => {
+    const many = script('liar.ts', 'many')
+    const mcp = await connected({ all: many, some: { ...many, tools: ['tool9999', 'nope'] } })
+    expect((await mcp.tools()).length).toBe(501)
+    expect(mcp.status().map(({ problems }) => problems)).toEqual([
+      ['It has 10000 tools, and the first 500 are used. Name those that you need in `tools`.'],
+      ['It has no tool "nope".'],
+    ])
+  })
+})
+
+describe('loadTools', () => {
+  it('adds the tools of servers to those of the folder, and ends them when it is closed', async () => {
+    const tools = await loadTools({
+      cwd: folder(),
+      toolIds: [],
+      mcpServers: { liar: script('liar.ts', 'tools') },
+    })
+    expect(tools.map(({ name }) => name)).toContain('liar_garbage')
+    await tools.close()
+    const garbage = tools.find(({ name }) => name === 'liar_garbage')
+    await expect(garbage?.run({}, standInContext())).rejects.toThrow('The MCP server "liar" is closed.')
+  })
+})
+
+describe('a server that does not end', () => {
+  it('is killed with the processes that it started, when it is closed and when the program ends', async () => {
+    const log = join(folder(), 'log')
+    const mcp = await connected({ parent: script('liar.ts', 'parent', log) })
+    const pids = [mcp.status()[0]?.pid ?? 0, Number(readFileSync(log, 'utf8'))]
+    expect(pids.map(isAlive)).toEqual([true, true])
+    await mcp.close()
+    await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
+    expect(mcp.status()).toMatchObject([{ state: 'closed' }])
+
+    const other = join(folder(), 'log')
+    const program = `
+      const { connectMcp } = await import(${JSON.stringify(resolve('src/mcp/index.ts'))})
+      await connectMcp({ servers: { parent: ${JSON.stringify(script('liar.ts', 'parent', other))} } })
+      process.exit(0)`
+    spawnSync(process.execPath, ['--input-type=module', '-e', program])
+    const orphan = Number(readFileSync(other, 'utf8'))
+    await expect.poll(() => isAlive(orphan)).toBe(false)
+  })
+})
+
+describe('a server that cannot be reached', () => {
+  it('is an error about that server, and the others go on', async () => {
+    const problems: string[] = []
+    const mcp = await connected(
+      {
+        missing: { command: 'no-such-command' },
+        mute: { ...script('liar.ts', 'mute'), connectTimeoutMs: 300 },
+        gone: { url: 'http://127.0.0.1:1/mcp' },
+        strict: script('liar.ts', 'strict'),
+      },
+      { onProblem: ({ server }) => problems.push(server) },
+    )
+    expect((await mcp.tools()).every(({ origin }) => origin?.server === 'strict')).toBe(true)
+    expect(mcp.status()).toMatchObject([
+      { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
+      { state: 'failed', error: 'It did not answer within 300 ms.' },
+      { state: 'failed' },
+      { state: 'connected', tools: 9 },
+    ])
+    expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
+  })
+
+  it('is tried again less and less often', async () => {
+    const log = join(folder(), 'log')
+    const mcp = await connected({ brief: script('liar.ts', 'brief', log) })
+    for (let turn = 0; turn < 20; turn += 1) expect(await mcp.tools()).toEqual([])
+    const starts = readFileSync(log, 'utf8').split('\n').length - 1
+    expect(starts).toBeLessThan(20)
+    expect(mcp.status()).toMatchObject([{ state: 'failed', error: 'It ended with exit code 7.' }])
+    await expect(mcp.prompts('breif')).rejects.toThrow('There is no MCP server "breif". Did you mean brief?')
+  })
+})
