@@ -1,4 +1,5 @@
 /** Logs: text files, session files, the user's logger and the console, as observers of turns. */
+export { standardError } from './console.ts'
 export { type LogConfig, type LogOptions, loggerObservers, logTelemetry } from './log-options.ts'
 export type { Logger } from './logger.ts'
 export { flushLogs } from './pending-writes.ts'

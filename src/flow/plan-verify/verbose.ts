@@ -1,27 +1,17 @@
 /** Prints a run of a task for a person, a line for each step, to standard error. All text goes through the gate. */
 import type { GraphEvent } from '../../graph/index.ts'
+import { standardError } from '../../observe/index.ts'
 import { type EntryEventOf, type EntryType, replyText } from '../../protocol/index.ts'
-import {
-  bold,
-  cyan,
-  dim,
-  green,
-  Output,
-  red,
-  type Styled,
-  styled,
-  wantsColour,
-  yellow,
-} from '../../terminal/index.ts'
+import { bold, cyan, dim, green, red, type Styled, styled, yellow } from '../../terminal/index.ts'
 
 const LONGEST = 160
 
 /** A function that prints each event of a run. */
-export function taskProgress(stream: NodeJS.WriteStream = process.stderr): (event: GraphEvent) => void {
-  const output = new Output(stream, wantsColour(stream.isTTY, { env: process.env }))
+export function taskProgress(): (event: GraphEvent) => void {
+  const out = standardError()
   return (event) => {
     const line = lineOf(event)
-    if (line !== undefined) output.write(styled`${line}\n`)
+    if (line !== undefined) out.line(line)
   }
 }
 
