@@ -96,8 +96,8 @@ export const rooms: readonly Room[] = [
   {
     name: 'serve/http',
     rooms: [...ground, 'host', 'serve', 'tool'],
-    packages: ['hono'],
-    latePackages: ['jose'],
+    // Type-only: the packages are loaded when they are needed.
+    packages: ['hono', 'jose'],
   },
   { name: 'serve/*', rooms: [...ground, 'host', 'serve', 'tool'] },
   { name: 'client', rooms: ['protocol'], pure: true },

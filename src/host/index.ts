@@ -16,4 +16,5 @@ export type {
   HostSession,
   SendOptions,
 } from './hosted.ts'
+export type { TakenDelta } from './pending-deltas.ts'
 export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'

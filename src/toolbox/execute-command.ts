@@ -73,7 +73,7 @@ export interface CommandResult {
   readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
-  readonly sandbox: Sandbox['kind']
+  readonly sandbox: 'bwrap' | 'none'
   /** Why the command was stopped before its end. */
   readonly stopped?: 'timeout' | 'cancelled'
   /** The artifact with the whole output, if `stdout` or `stderr` is shortened. */

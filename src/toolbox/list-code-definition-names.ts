@@ -87,7 +87,7 @@ export async function listDefinitions(
   const { path, kind } = await searchPath(workspace, input.path)
   const files =
     kind === 'folder' && (await sourceFilesIn(workspace, path, { signal, program, most: MOST_FILES }))
-  const listing = new Listing({ workspace, grammars, parser: await grammars.parser() })
+  const listing = new DefinitionListing({ workspace, grammars, parser: await grammars.parser() })
   try {
     if (files) return await listing.ofFolder(files, signal)
     return await listing.ofFile(path, input.path)
@@ -102,7 +102,7 @@ interface ListingParts {
   readonly parser: Parser
 }
 
-class Listing {
+class DefinitionListing {
   readonly #parts: ListingParts
   readonly #results: FileDefinitions[] = []
   readonly #missing = new Map<string, number>()

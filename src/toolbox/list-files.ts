@@ -40,7 +40,8 @@ export function listFiles({ workspace }: ToolboxContext): Tool {
     replay: 'safe',
     // Escapes of JSON take more room than the text.
     maxResultBytes: 7 * MOST_CHARS,
-    run: ({ path, recursive = false }, { signal }) => new Listing(workspace, { recursive, signal }).of(path),
+    run: ({ path, recursive = false }, { signal }) =>
+      new FolderListing(workspace, { recursive, signal }).of(path),
   })
 }
 
@@ -61,7 +62,7 @@ interface ListingOptions {
   readonly signal: AbortSignal
 }
 
-class Listing {
+class FolderListing {
   readonly #workspace: Workspace
   readonly #options: ListingOptions
   readonly #lines: string[] = []

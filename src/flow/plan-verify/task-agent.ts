@@ -18,7 +18,6 @@ import {
 import type { Store } from '../../store/index.ts'
 import { memoryStore } from '../../store/memory/index.ts'
 import { type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
-import { loadTools } from '../../toolbox/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
 import { type Criterion, checkCriteria } from './criteria.ts'
 import { instructionsFor } from './instructions.ts'
@@ -279,6 +278,7 @@ export class TaskAgent {
 
   async #loadTools(): Promise<readonly Tool[]> {
     const { cwd = '.', tools, criteria = [] } = this.#config
+    const { loadTools } = await import('../../toolbox/index.ts')
     const own = tools === undefined ? await loadTools({ cwd }) : toolsFrom(tools)
     const isThere = own.some(({ name }) => name === COMPLETION)
     const all = isThere ? own : [...own, ...(await loadTools({ cwd, toolIds: [COMPLETION] }))]

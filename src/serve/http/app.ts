@@ -1,5 +1,4 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
-import { Hono } from 'hono'
 import { debugThrown, systemClock } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import { checkOptions, type Json, type JsonObject, type OptionSet } from '../../protocol/index.ts'
@@ -8,6 +7,7 @@ import { type Authenticate, type Caller, unauthorized } from './caller.ts'
 import { jsonBody, OpenLimit, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
+import { newHono } from './packages.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
 import type { Route, RouteCall, RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -80,7 +80,7 @@ const SECURITY_HEADERS = {
 export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
   checkOptions(options, HTTP)
   const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
-  const app = new Hono({ strict: false })
+  const app = await newHono()
   const server = new Server(host, options, document)
   for (const route of ROUTES) {
     const checks = await checksOf(route)

@@ -1,6 +1,7 @@
 /** Who calls: the port for authentication, and three ready ways. A caller is a tenant and an actor, never less. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HoldfastError, type JsonObject } from '../../protocol/index.ts'
+import { jose } from './packages.ts'
 import { HttpProblem } from './problem.ts'
 
 export interface Caller {
@@ -39,11 +40,11 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
   const key = secret === undefined ? undefined : new TextEncoder().encode(secret)
   if (key !== undefined && key.length < 32)
     throw invalid('The secret of bearerAuth() must have at least 32 bytes.')
-  const jose = await import('jose')
+  const { createRemoteJWKSet, jwtVerify } = await jose()
   const algorithms = [
     ...(options.algorithms ?? (key === undefined ? ['RS256', 'PS256', 'ES256', 'EdDSA'] : ['HS256'])),
   ]
-  const keys = jwksUrl === undefined ? undefined : jose.createRemoteJWKSet(new URL(jwksUrl))
+  const keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl))
   return async (request) => {
     const token = bearerToken(request)
     if (token === undefined) return undefined
@@ -51,8 +52,8 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
       const checks = { issuer, audience, algorithms, requiredClaims: ['exp'] }
       const { payload } =
         keys === undefined
-          ? await jose.jwtVerify(token, key as Uint8Array, checks)
-          : await jose.jwtVerify(token, keys, checks)
+          ? await jwtVerify(token, key as Uint8Array, checks)
+          : await jwtVerify(token, keys, checks)
       const [actor, tenant] = [payload[actorClaim], payload[tenantClaim]]
       if (typeof actor !== 'string' || typeof tenant !== 'string' || actor === '' || tenant === '')
         return undefined
