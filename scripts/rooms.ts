@@ -88,6 +88,7 @@ export const rooms: readonly Room[] = [
   { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },
   { name: 'corpus/sqlite', rooms: [...ground, 'corpus'] },
   { name: 'flow', rooms: flow, flat: true },
+  { name: 'flow/plan-verify', rooms: [...flow, 'flow'] },
   { name: 'flow/*', rooms: [...flow, 'flow'] },
   { name: 'replay', rooms: runtime },
   { name: 'evals', rooms: [...runtime, 'replay', 'observe'] },

@@ -1,6 +1,4 @@
 /** `holdfast/host`: agents and graphs by name, for programs that serve them. */
-export type { HeadStatus } from '../store/index.ts'
-export type { ArtifactContent } from '../tool/index.ts'
 export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
 export { embeddedEngine } from './engine.ts'
 export type { EventsOptions, HostEvent } from './events.ts'

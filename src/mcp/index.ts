@@ -1,5 +1,4 @@
 /** `holdfast/mcp`: tools of MCP servers for an agent, and an agent as an MCP server. */
-export type { ToolOrigin } from '../tool/index.ts'
 export type {
   HttpServerConfig,
   HttpType,

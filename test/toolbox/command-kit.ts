@@ -40,8 +40,12 @@ export interface RunOptions {
 }
 
 export class CommandFolder {
-  readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-commands-')))
+  readonly path: string
   tool: Tool | undefined
+
+  constructor(parent: string = tmpdir()) {
+    this.path = realpathSync(mkdtempSync(join(parent, 'holdfast-commands-')))
+  }
 
   async load(options: Omit<LoadToolsOptions, 'cwd' | 'toolIds'> = {}): Promise<Tool> {
     const [tool] = await loadTools({ cwd: this.path, toolIds: ['execute_command'], ...options })

@@ -1,5 +1,5 @@
 /** The content of an artifact as a response, whole or a range of its bytes. Never a type that a browser would run. */
-import type { ArtifactContent } from '../../host/index.ts'
+import type { ArtifactContent } from '../../tool/index.ts'
 import { HttpProblem } from './problem.ts'
 
 export function artifactResponse({ info, content }: ArtifactContent, request: Request): Response {

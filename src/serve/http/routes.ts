@@ -1,6 +1,6 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
-import type { HeadStatus } from '../../host/index.ts'
+import type { ConversationInfo } from '../../host/index.ts'
 import { artifactResponse } from './artifact.ts'
 import { notFound } from './problem.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
@@ -110,7 +110,7 @@ export const ROUTES: readonly Route[] = [
         await host.reads.list(ownerOf(caller), {
           ...page(query),
           ...given('name', query['agent'] as string | undefined),
-          ...given('status', query['status'] as HeadStatus | undefined),
+          ...given('status', query['status'] as ConversationInfo['status'] | undefined),
           ...given('query', query['q'] as string | undefined),
         }),
       ),

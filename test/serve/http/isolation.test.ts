@@ -32,7 +32,12 @@ beforeAll(async () => {
   keys = await generateKeyPair('RS256')
   others = await generateKeyPair('RS256')
   const published = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
-  const server = serve({ fetch: () => Response.json({ keys: [published] }), port: 0, hostname: '127.0.0.1' })
+  const server = serve({
+    fetch: () => Response.json({ keys: [published] }),
+    port: 0,
+    hostname: '127.0.0.1',
+    overrideGlobalObjects: false,
+  })
   await new Promise<void>((resolve) => server.once('listening', resolve))
   jwks = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,

@@ -28,7 +28,7 @@ export interface Opened {
 export async function open(config: HostConfig, options: HttpOptions = {}): Promise<Opened> {
   const host = createHost(config)
   const http = await createHttp(host, options)
-  const server = serve({ fetch: http.fetch, port: 0, hostname: '127.0.0.1' })
+  const server = serve({ fetch: http.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false })
   await new Promise<void>((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const close = async (): Promise<void> => {
