@@ -1,0 +1,161 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contentHash, openWorkspace, type Workspace } from '../../src/toolbox/workspace.ts'
+
+let base: string
+let root: string
+let modes: readonly Workspace[]
+
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'workspace-')))
+  root = join(base, 'root')
+  await mkdir(join(root, 'a/b'), { recursive: true })
+  await writeFile(join(root, 'a/b/file.txt'), 'inside')
+  await writeFile(join(base, 'canary.txt'), 'outside')
+  await symlink('b/file.txt', join(root, 'a/to-file'))
+  await symlink(join(root, 'a'), join(root, 'a/b/to-a'))
+  await symlink('../canary.txt', join(root, 'out-relative'))
+  await symlink(join(base, 'canary.txt'), join(root, 'out-absolute'))
+  await symlink('..', join(root, 'up'))
+  await symlink('loop', join(root, 'loop'))
+  modes = [await openWorkspace(root), await openWorkspace(root, { confinement: 'paths' })]
+})
+afterEach(() => rm(base, { recursive: true, force: true }))
+
+const read = (workspace: Workspace, path: string): Promise<string> =>
+  workspace.withFile(path, async ({ handle }) => (await handle.readFile()).toString())
+
+const problem = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error as { code: string }).code,
+  )
+
+describe('the working folder', () => {
+  it('holds by handle on Linux', () => {
+    expect(modes.map(({ confinement }) => confinement)).toEqual(['handles', 'paths'])
+  })
+
+  it('reads relative and absolute paths, and links that stay inside', async () => {
+    const paths = [
+      'a/b/file.txt',
+      './a//b/./file.txt',
+      'a/b/../b/file.txt',
+      `${root}/a/b/file.txt`,
+      'a/to-file',
+      'a/b/to-a/b/file.txt',
+      'a/b/to-a/../a/to-file',
+    ]
+    for (const workspace of modes)
+      for (const path of paths) expect([path, await read(workspace, path)]).toEqual([path, 'inside'])
+  })
+
+  it('refuses paths that leave it or are none', async () => {
+    const refused: Record<string, string> = {
+      '../canary.txt': 'outside',
+      'a/../../canary.txt': 'outside',
+      [`${base}/canary.txt`]: 'outside',
+      [`${root}-other/x`]: 'outside',
+      '/etc/passwd': 'outside',
+      'out-relative': 'outside',
+      'out-absolute': 'outside',
+      'up/canary.txt': 'outside',
+      loop: 'invalid-path',
+      '': 'invalid-path',
+      'a\0b': 'invalid-path',
+      '~/x': 'invalid-path',
+      'file:///etc/passwd': 'invalid-path',
+      ['d/'.repeat(2000)]: 'missing',
+      ['n'.repeat(300)]: 'invalid-path',
+      'a/b/file.txt/': 'wrong-kind',
+      'a/b': 'wrong-kind',
+      'no/such': 'missing',
+    }
+    for (const workspace of modes)
+      for (const [path, code] of Object.entries(refused))
+        expect([path, await problem(read(workspace, path))]).toEqual([path, code])
+  })
+
+  it('refuses pipes and devices, and does not wait for them', async () => {
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(root, 'pipe')])
+    for (const workspace of modes) {
+      expect(await problem(read(workspace, 'pipe'))).toBe('wrong-kind')
+      expect(await problem(workspace.write('pipe', { content: 'x', id: '1' }))).toBe('wrong-kind')
+    }
+  })
+
+  it('writes atomically, keeps permissions and links, and leaves no temporary file', async () => {
+    await chmod(join(root, 'a/b/file.txt'), 0o640)
+    for (const workspace of modes) {
+      const written = await workspace.write('a/to-file', { content: 'new é', id: '1' })
+      expect(written).toEqual({ path: 'a/b/file.txt', created: false, bytes: 6 })
+    }
+    expect(await readFile(join(root, 'a/b/file.txt'), 'utf8')).toBe('new é')
+    expect((await stat(join(root, 'a/b/file.txt'))).mode & 0o777).toBe(0o640)
+    expect(await readlink(join(root, 'a/to-file'))).toBe('b/file.txt')
+    expect(await readdir(join(root, 'a/b'))).toEqual(['file.txt', 'to-a'])
+  })
+
+  it('creates folders on the way of a write, and none outside', async () => {
+    for (const [index, workspace] of modes.entries()) {
+      expect((await workspace.write(`new${index}/deep/x`, { content: 'x', id: '1' })).created).toBe(true)
+      expect(await problem(workspace.write(`up/new/x`, { content: 'x', id: '1' }))).toBe('outside')
+      expect(await problem(workspace.write('fresh/', { content: 'x', id: '1' }))).toBe('invalid-path')
+    }
+    expect((await readdir(base)).toSorted()).toEqual(['canary.txt', 'root'])
+  })
+
+  it('writes nothing if the content is not the expected one', async () => {
+    const [workspace] = modes as [Workspace]
+    const write = (expected: string | null): Promise<string> =>
+      problem(workspace.write('a/b/file.txt', { content: 'new', id: '1', expected }))
+    expect(await write(null)).toBe('changed')
+    expect(await write(contentHash('other'))).toBe('changed')
+    expect(await readFile(join(root, 'a/b/file.txt'), 'utf8')).toBe('inside')
+    expect(await write(contentHash('inside'))).toBe('none')
+  })
+
+  it('removes the temporary files of one writer only', async () => {
+    const [workspace] = modes as [Workspace]
+    const prefix = (id: string): string => `.holdfast-${contentHash(id).slice(0, 20)}-`
+    await writeFile(join(root, 'a', `${prefix('mine')}1.tmp`), '')
+    await writeFile(join(root, 'a', `${prefix('other')}1.tmp`), '')
+    await workspace.removeTemporary('a/x', 'mine')
+    await workspace.removeTemporary('no/such/x', 'mine')
+    expect((await readdir(join(root, 'a'))).toSorted()).toEqual([`${prefix('other')}1.tmp`, 'b', 'to-file'])
+  })
+
+  it('is the folder of a child process, also when its path is swapped', async () => {
+    const [workspace] = modes as [Workspace]
+    const seen = await workspace.withFolder('a/b', async ({ cwd, path, realPath }) => {
+      expect([path, realPath]).toEqual(['a/b', `${root}/a/b`])
+      execFileSync('mv', [join(root, 'a'), join(root, 'moved')])
+      await symlink(base, join(root, 'a'))
+      return spawnSync('ls', { cwd, encoding: 'utf8' }).stdout
+    })
+    expect(seen).toBe('file.txt\nto-a\n')
+  })
+
+  it('refuses a working folder that was replaced', async () => {
+    await rename(root, join(base, 'moved'))
+    await mkdir(root)
+    await writeFile(join(root, 'x'), 'x')
+    for (const workspace of modes) expect(await problem(read(workspace, 'x'))).toBe('changed')
+  })
+})
