@@ -4,6 +4,7 @@ import type { Answer, Call, Request } from '../journal/index.ts'
 import {
   type Entry,
   type InputOrigin,
+  isClientCall,
   type Json,
   pickedTexts,
   quote,
@@ -87,7 +88,7 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
       ? `nothing is waiting for ${requestId}`
       : await wrongWith(run, { open, question }, value)
   if (problem === undefined) {
-    const posted = origin === undefined ? {} : { origin }
+    const posted = originOf(run, { origin, question })
     const picked = pickedTexts(question ?? {}, value)
     const offered = picked.length === 0 ? {} : { picked }
     run.draft.append('request.end', { requestId, how: 'answered', value, ...posted, ...offered }, takes)
@@ -98,6 +99,20 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
       message: `The answer to ${requestId} was not used: ${problem}`,
     })
   }
+}
+
+/** The origin of an answer: of the code that posted it, or of the call that the caller's program ran. */
+function originOf(
+  { scope }: RunBase,
+  {
+    origin,
+    question,
+  }: { readonly origin: InputOrigin | undefined; readonly question: RequestData | undefined },
+): { readonly origin?: InputOrigin } {
+  if (origin !== undefined) return { origin }
+  if (question === undefined || !isClientCall(question)) return {}
+  const { callId } = question
+  return { origin: { contextId: scope.key.contextId, ...(callId === undefined ? {} : { callId }) } }
 }
 
 async function wrongWith(

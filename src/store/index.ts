@@ -38,6 +38,7 @@ export type { PersistOptions } from './persist.ts'
 export { persist } from './persist.ts'
 export type {
   AppendRequest,
+  EraseOptions,
   ForkRequest,
   Head,
   HeadStatus,
@@ -53,6 +54,7 @@ export type {
   RecreateRequest,
   Renewal,
   RenewRequest,
+  ScanQuery,
   Snapshot,
   SnapshotQuery,
   Store,

@@ -26,6 +26,7 @@ import {
 import { advanceHead } from '../head.ts'
 import {
   baseEntry,
+  checkUnused,
   forkEntry,
   forkHead,
   forkReceipt,
@@ -41,9 +42,12 @@ import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import {
   boundsOf,
+  byContextKey,
+  checkErase,
   checkList,
   checkLookup,
   checkRead,
+  checkScan,
   checkWatch,
   fromCursor,
   limitOf,
@@ -302,11 +306,26 @@ class MemoryStore implements Port.Store {
     return { deleted: gone.length, base: context.head.base }
   }
 
-  async erase(key: ContextKey): Promise<number> {
+  async scan(query: Port.ScanQuery = {}): Promise<readonly Port.Head[]> {
+    this.#checkOpen(query.after)
+    checkScan(query)
+    const { after } = query
+    return [...this.#contexts.values()]
+      .map(({ head }) => head)
+      .filter(({ key }) => after === undefined || byContextKey(key, after) > 0)
+      .sort((a, b) => byContextKey(a.key, b.key))
+      .slice(0, limitOf(query.limit, 100))
+  }
+
+  async erase(key: ContextKey, options: Port.EraseOptions = {}): Promise<number> {
     this.#checkOpen(key)
+    checkErase(options)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
     const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
+    checkUnused(context.head, options.at, () =>
+      children.some(({ head }) => head.parent?.kind === 'fork' && head.status !== 'erased'),
+    )
     const hashes = [...context.rows.values()].flatMap(hashesOf)
     context.wipe(this.#clock.now())
     this.#dropBlobs(key, hashes)
