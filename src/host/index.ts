@@ -17,3 +17,5 @@ export type {
   SendOptions,
 } from './hosted.ts'
 export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'
+export type { Webhook, WebhookFailure, WebhookOptions } from './webhook.ts'
+export { webhook } from './webhook.ts'
