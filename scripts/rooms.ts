@@ -97,7 +97,7 @@ export const rooms: readonly Room[] = [
     name: 'serve/http',
     rooms: [...ground, 'host', 'serve', 'tool'],
     packages: ['hono'],
-    latePackages: ['jose'],
+    latePackages: ['jose', '@hono/node-server'],
   },
   { name: 'serve/*', rooms: [...ground, 'host', 'serve', 'tool'] },
   { name: 'client', rooms: ['protocol'], pure: true },

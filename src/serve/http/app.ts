@@ -5,12 +5,13 @@ import type { Host } from '../../host/index.ts'
 import { checkOptions, type Json, type JsonObject, type OptionSet } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { type Authenticate, type Caller, unauthorized } from './caller.ts'
-import { jsonBody, OpenLimit, RateLimit } from './limits.ts'
+import { jsonBody, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
-import type { Route, RouteCall, RouteServer } from './route.ts'
+import { callerName, type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
+import { OpenStreams } from './streams.ts'
 
 export interface HttpOptions {
   /** Who calls. Without it everybody is the local owner: for loopback only. */
@@ -65,6 +66,8 @@ export interface HttpServer {
   /** True if callers are authenticated. */
   readonly isAuthenticated: boolean
   readonly document: JsonObject
+  /** Ends open streams, and opens none from now on. */
+  readonly close: () => void
 }
 
 const LOCAL: Caller = { tenant: 'local', actor: 'local' }
@@ -81,7 +84,9 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   checkOptions(options, HTTP)
   const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
   const app = new Hono({ strict: false })
-  const server = new Server(host, options, document)
+  const { maxStreams = 10_000, maxStreamsEach = 100 } = options
+  const streams = new OpenStreams(maxStreams, maxStreamsEach)
+  const server = new Server(options, { host, streams, document: () => document })
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
@@ -104,6 +109,7 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     },
     isAuthenticated: options.authenticate !== undefined,
     document,
+    close: () => streams.close(),
   }
 }
 
@@ -140,22 +146,14 @@ class Server {
   readonly #rate: RateLimit
   readonly #metrics = new Metrics()
 
-  constructor(host: Host, options: HttpOptions, document: JsonObject) {
+  constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
     this.#options = options
-    const {
-      maxStreams = 10_000,
-      maxStreamsEach = 100,
-      requestsPerMinute = 600,
-      heartbeatMs = 15_000,
-    } = options
-    const streams = new OpenLimit(maxStreams, maxStreamsEach)
+    const { requestsPerMinute = 600, heartbeatMs = 15_000 } = options
     this.#rate = new RateLimit(requestsPerMinute, systemClock)
     this.#shared = {
-      host,
-      streams,
+      ...shared,
       heartbeatMs,
-      metrics: () => this.#metrics.text(host, streams.total),
-      document: () => document,
+      metrics: () => this.#metrics.text(shared.host, shared.streams.total),
     }
   }
 
@@ -184,7 +182,7 @@ class Server {
     return this.guarded(request, route.id, async (seen) => {
       const caller = route.isPublic ? LOCAL : await this.#caller(request)
       if (!route.isPublic) seen.caller = caller
-      this.#rate.take(route.isPublic ? 'public' : `${caller.tenant} ${caller.actor}`)
+      this.#rate.take(route.isPublic ? 'public' : callerName(caller))
       const call: RouteCall = {
         request,
         params: decoded(params),
