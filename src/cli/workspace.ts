@@ -27,6 +27,7 @@ export class Workspace {
   readonly configPath: string | undefined
   readonly agents: Readonly<Record<string, AgentDefinition>>
   readonly defaultAgent: string
+  readonly serve: HoldfastConfig['serve']
   readonly #store: HoldfastConfig['store']
 
   private constructor(folder: string, config: HoldfastConfig & { default: string }, configPath?: string) {
@@ -35,6 +36,7 @@ export class Workspace {
     this.agents = config.agents
     this.defaultAgent = config.default
     this.#store = config.store
+    this.serve = config.serve
   }
 
   static async load({ cwd, env, config }: WorkspaceOptions): Promise<Workspace> {
