@@ -115,7 +115,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
 
 interface Checks {
   readonly body?: SchemaCheck
-  readonly query: Readonly<Record<string, { readonly type: unknown; readonly check: SchemaCheck }>>
+  /** A map: a parameter may be called like a property of every object. */
+  readonly query: ReadonlyMap<string, { readonly type: unknown; readonly check: SchemaCheck }>
 }
 
 async function checksOf({ body, query = {} }: Route): Promise<Checks> {
@@ -125,7 +126,7 @@ async function checksOf({ body, query = {} }: Route): Promise<Checks> {
     ),
   )
   return {
-    query: Object.fromEntries(entries),
+    query: new Map(entries),
     ...(body === undefined ? {} : { body: await schemaCheck(body) }),
   }
 }
@@ -296,7 +297,7 @@ function queryOf(request: Request, { query }: Checks): RouteCall['query'] {
   const given = new URL(request.url).searchParams
   const values: Record<string, string | number | boolean> = {}
   for (const [name, text] of given) {
-    const rule = query[name]
+    const rule = query.get(name)
     if (rule === undefined) throw badRequest(`There is no parameter ${JSON.stringify(name.slice(0, 100))}.`)
     if (given.getAll(name).length > 1) throw badRequest(`The parameter ${name} is given twice.`)
     const value = typed(text, rule.type)

@@ -15,8 +15,10 @@ export class ServerProcess {
     this.url = url
   }
 
-  static async start(folder: string, port = 0): Promise<ServerProcess> {
-    const child = fork(SERVER, [folder, String(port)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  static async start(folder: string, port = 0, options: object = {}): Promise<ServerProcess> {
+    const child = fork(SERVER, [folder, String(port), JSON.stringify(options)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
     const [message] = (await Promise.race([
       once(child, 'message'),
       once(child, 'exit').then(([code]) => {
@@ -28,6 +30,14 @@ export class ServerProcess {
 
   get port(): number {
     return Number(new URL(this.url).port)
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
   }
 
   async kill(): Promise<void> {

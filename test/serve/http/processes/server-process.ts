@@ -8,11 +8,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createHost } from '../../../../src/host/index.ts'
 import { defineTool } from '../../../../src/index.ts'
-import { createHttp, listen } from '../../../../src/serve/http/index.ts'
+import { createHttp, type HttpOptions, type ListenOptions, listen } from '../../../../src/serve/http/index.ts'
 import { sqliteStore } from '../../../../src/store/sqlite/index.ts'
 import { ScriptedModel, type ScriptedRequest, type ScriptedStep } from '../../../../src/testing/index.ts'
 
-const [folder = '', port = '0'] = process.argv.slice(2)
+const [folder = '', port = '0', options = '{}'] = process.argv.slice(2)
+const { http: httpOptions, listen: listenOptions } = JSON.parse(options) as {
+  readonly http?: HttpOptions
+  readonly listen?: ListenOptions
+}
 const effects = join(folder, 'effects.log')
 
 const act = defineTool({
@@ -43,8 +47,9 @@ const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
   heartbeatMs: 500,
+  ...httpOptions,
 })
-const { url } = await listen(http, { port: Number(port) })
+const { url } = await listen(http, { port: Number(port), ...listenOptions })
 host.start()
 process.once('disconnect', () => process.exit(0))
 process.send?.({ url })
