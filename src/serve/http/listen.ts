@@ -20,6 +20,8 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number
   /** The limit for a whole request, its body included. Default: 30 s. */
   readonly requestTimeoutMs?: number
+  /** A connection without a request is closed after so long. Default: 5 s. */
+  readonly keepAliveMs?: number
   /** A reader that takes nothing for so long is disconnected. Default: 60 s. */
   readonly stallMs?: number
 }
@@ -39,6 +41,7 @@ const LISTEN: OptionSet<ListenOptions> = {
     maxConnections: { least: 1 },
     headersTimeoutMs: { leastMs: 1 },
     requestTimeoutMs: { leastMs: 1 },
+    keepAliveMs: { leastMs: 1 },
     stallMs: { leastMs: 1 },
   },
   foreign: { host: 'hostname', address: 'hostname' },
@@ -79,37 +82,57 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
 function serverWith(listener: Listener, options: ListenOptions): Server {
   const { maxConnections = 12_000, headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options
-  const answering = new WeakMap<Duplex, number>()
+  const answering = new Answering()
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersTimeoutMs,
       requestTimeout: Math.max(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: Math.max(50, Math.min(5000, headersTimeoutMs / 2)),
-      keepAliveTimeout: 5000,
+      keepAliveTimeout: options.keepAliveMs ?? 5000,
       // A request without it is answered below, with a problem.
       requireHostHeader: false,
     },
     (request, response) => {
-      const { socket } = request
-      answering.set(socket, (answering.get(socket) ?? 0) + 1)
-      response.once('close', () => answering.set(socket, (answering.get(socket) ?? 1) - 1))
+      answering.add(response)
       void listener(request, response)
     },
   )
   server.maxConnections = maxConnections
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // Only a socket with unread output is stalled: a request may take long to answer.
+  // A socket without a request is idle, one with unread output is stalled; any other waits for a turn, which may take long.
   server.setTimeout(options.stallMs ?? 60_000, (socket) => {
-    if (socket.writableLength > 0) socket.destroy()
+    if (socket.writableLength > 0 || !answering.has(socket)) socket.destroy()
   })
   server.on('checkExpectation', (_, response) => writeProblem(response, EXPECTATION))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // A second answer in the middle of the first would be read as part of it.
-    if (error.code === 'ECONNRESET' || !socket.writable || (answering.get(socket) ?? 0) > 0) socket.destroy()
+    if (error.code === 'ECONNRESET' || !socket.writable || !answering.isFree(socket)) socket.destroy()
     else socket.end(rawProblem(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED))
   })
   return server
+}
+
+/** Answers under way, by connection: an answer to a malformed request must not be read as a part of another. */
+class Answering {
+  readonly #open = new WeakMap<Duplex, Set<ServerResponse>>()
+
+  add(response: ServerResponse): void {
+    const { socket } = response.req
+    const open = this.#open.get(socket) ?? new Set()
+    this.#open.set(socket, open.add(response))
+    response.once('close', () => open.delete(response))
+  }
+
+  has(socket: Duplex): boolean {
+    return (this.#open.get(socket)?.size ?? 0) > 0
+  }
+
+  /** True if nothing is under way but the request that is malformed itself, in its body. */
+  isFree(socket: Duplex): boolean {
+    const [first, ...more] = this.#open.get(socket) ?? []
+    if (first === undefined) return true
+    return more.length === 0 && !first.headersSent && !first.req.complete
+  }
 }
 
 const MALFORMED: Problem = { status: 400, code: 'invalid-request', detail: 'This is no valid HTTP request.' }
@@ -185,11 +208,13 @@ async function closeServer(server: Server, http: HttpServer, graceMs: number): P
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   http.close()
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  // A connection becomes idle when its answer has ended.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50)
+  const until = performance.now() + graceMs
+  // A connection becomes idle when its answer has ended, and one may have been accepted in the last moment.
+  const sweep = setInterval(() => {
+    if (performance.now() < until) server.closeIdleConnections()
+    else server.closeAllConnections()
+  }, 20)
   await closed
-  clearTimeout(timer)
   clearInterval(sweep)
 }
 

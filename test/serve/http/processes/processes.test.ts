@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../../../src/client/index.ts'
+import { memoryStore } from '../../../../src/index.ts'
+import { ScriptedModel } from '../../../../src/testing/index.ts'
+import { open } from '../kit.ts'
 import { ServerProcess } from './fleet.ts'
+import { runLoad } from './load.ts'
 import { runStreams } from './streams.ts'
 
 function folderOfTest(): string {
@@ -18,6 +22,16 @@ test('a stream that is cut across killed servers has every entry once (npm run s
   expect(report.problems).toEqual([])
   expect(report.cuts).toBeGreaterThanOrEqual(12)
   expect(report.kills).toBeGreaterThanOrEqual(1)
+})
+
+test('every entry of many turns at once reaches its stream (npm run load:http has 1,000 streams)', async () => {
+  const agent = () => ({
+    model: new ScriptedModel(() => ({ deltas: Array.from({ length: 20 }, () => 'word ') })),
+  })
+  const { url } = await open({ store: memoryStore(), agents: { a: agent } }, { requestsPerMinute: 1_000_000 })
+  const report = await runLoad({ url, streams: 10, perSecond: 200, seconds: 0.25 })
+  expect(report.problems).toEqual([])
+  expect([report.accepted, report.ended, report.refused]).toEqual([50, 50, {}])
 })
 
 test('a server is killed in mid-turn and started again: the client gets the rest, and the effect is one', async () => {

@@ -36,7 +36,8 @@ const act = defineTool({
 
 function reply({ prompt }: ScriptedRequest): ScriptedStep {
   const last = prompt.at(-1)
-  if (last?.role === 'tool') return { deltas: Array.from({ length: 20 }, (_, at) => `word ${at} `) }
+  const isLoad = JSON.stringify(last?.content).includes('load')
+  if (last?.role === 'tool' || isLoad) return { deltas: Array.from({ length: 20 }, (_, at) => `word ${at} `) }
   const name = /(hold|act)-\d+/.exec(JSON.stringify(last?.content))?.[0] ?? 'act-0'
   return { calls: [{ tool: 'act', args: { name } }] }
 }

@@ -43,6 +43,12 @@ export async function runStreams(options: StreamsOptions): Promise<StreamsReport
   }
 }
 
+interface Reading {
+  /** Resolves when the end of this turn was seen. */
+  readonly reached: (turn: number) => Promise<void>
+  readonly stop: () => Promise<readonly Entry[]>
+}
+
 class StreamsRun {
   readonly #options: StreamsOptions
   readonly #servers: ServerProcess[]
@@ -75,10 +81,15 @@ class StreamsRun {
       await this.#say()
       const reading = this.#read(proxy.url)
       const killing = this.#killAgain()
-      while (!this.#isOver()) await this.#say()
+      while (!this.#isOver()) {
+        await this.#say()
+        // The reader is never far behind, so that cuts and resumes are in the turn under way.
+        await reading.reached(this.#turns - 2)
+      }
       await killing
       await this.#say()
-      const seen = await reading.until(this.#turns)
+      await reading.reached(this.#turns)
+      const seen = await reading.stop()
       return await this.#judge(seen)
     } finally {
       proxy.close()
@@ -128,20 +139,24 @@ class StreamsRun {
     }
   }
 
-  #read(url: string): { until: (turn: number) => Promise<readonly Entry[]> } {
+  #read(url: string): Reading {
     const seen: Entry[] = []
     const stop = new AbortController()
+    let last = 0
     const take = (event: ClientEvent): void => {
-      if (event.type === 'entry') seen.push(event.entry)
+      if (event.type !== 'entry') return
+      seen.push(event.entry)
+      if (event.entry.type === 'turn.end') last = event.entry.turn
     }
+    const events = createClient({ url }).conversation(ID).events({ signal: stop.signal })
     const reading = (async () => {
-      for await (const event of createClient({ url }).conversation(ID).events({ signal: stop.signal }))
-        take(event)
+      for await (const event of events) take(event)
     })()
     return {
-      until: async (turn) => {
-        while (!seen.some((entry) => entry.type === 'turn.end' && entry.turn === turn))
-          await Promise.race([sleep(50), reading])
+      reached: async (turn) => {
+        while (last < turn) await Promise.race([sleep(10), reading])
+      },
+      stop: async () => {
         stop.abort()
         await reading
         return seen
@@ -151,7 +166,9 @@ class StreamsRun {
 
   async #judge(seen: readonly Entry[]): Promise<StreamsReport> {
     const store = sqliteStore(join(this.#options.folder, 'store.db'))
-    const stored = await store.read({ ...LOCAL_OWNER, contextId: ID }, { limit: 100_000 })
+    const stored: Entry[] = []
+    for (let page: readonly Entry[] | undefined; page === undefined || page.length > 0; stored.push(...page))
+      page = await store.read({ ...LOCAL_OWNER, contextId: ID }, { from: stored.length + 1 })
     await store.close()
     return {
       cuts: this.#cuts,
