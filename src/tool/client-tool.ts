@@ -42,7 +42,7 @@ export function clientTool<S extends StandardSchema>(
         ...(expiresInMs === undefined ? {} : { expiresInMs }),
       })
     },
-  } as ToolDefinition<S, Json>)
+  })
 }
 
 const FAILURE: JsonObject = {

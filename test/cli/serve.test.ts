@@ -80,7 +80,7 @@ describe('serve', () => {
     expect(agents).toEqual(['two'])
     child.kill('SIGINT')
     expect(await exit).toBe(0)
-    await expect(fetch(`${url}/health`)).rejects.toThrow()
+    await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
   })
 
   test.each([

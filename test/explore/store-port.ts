@@ -52,7 +52,7 @@ export function storePort(port: Port, store: Store, options: StorePortOptions = 
     dropSnapshots: (key) => write('dropSnapshots', () => store.dropSnapshots(key)),
     fork: (request) => write('fork', () => store.fork(request)),
     prune: (request) => write('prune', () => store.prune(request)),
-    erase: (key, options) => write('erase', () => store.erase(key, options)),
+    erase: (key, how) => write('erase', () => store.erase(key, how)),
     recreate: (request) => write('recreate', () => store.recreate(request)),
     rebuild: (key) => write('rebuild', () => store.rebuild(key)),
     watch: () => {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type FSWatcher, readdirSync, watch } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { StringDecoder } from 'node:string_decoder'
 import { dim, prose, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import type { Workspace } from '../workspace.ts'
@@ -84,7 +84,13 @@ class WatchedServer {
   }
 
   #print(stream: ChildProcess['stdout'], print: (line: string) => void): void {
-    if (stream !== null) createInterface({ input: stream }).on('line', print)
+    const decoder = new StringDecoder('utf8')
+    let rest = ''
+    stream?.on('data', (chunk: Buffer) => {
+      const lines = (rest + decoder.write(chunk)).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) print(line)
+    })
   }
 }
 

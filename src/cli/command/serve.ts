@@ -60,22 +60,18 @@ async function hostedAgents({ env }: CommandContext, workspace: Workspace) {
     Object.fromEntries(ready.map((agent) => [agent.name, hostedConfig(agent, store)]))
 }
 
-function hostOf({ serve = {}, ...workspace }: Workspace, agents: HostConfig['agents'], store: Store): Host {
-  const { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs } = serve
+function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store): Host {
+  const { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
   const options = { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs }
   return inConfig(workspace.configPath, () =>
     createHost({ store, agents: agents ?? {}, default: workspace.defaultAgent, ...given(options) }),
   )
 }
 
-async function httpOf(
-  context: CommandContext,
-  { serve = {}, configPath }: Workspace,
-  host: Host,
-): Promise<HttpServer> {
+async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
   const { authenticate, cors, maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } =
-    serve
+    workspace.serve ?? {}
   const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
   try {
     return await createHttp(host, {
@@ -84,7 +80,7 @@ async function httpOf(
       onError: (error) => printError(context, error),
     })
   } catch (error) {
-    throw configPath === undefined ? error : configError(configPath, error, 'serve: ')
+    throw inConfigError(workspace.configPath, error)
   }
 }
 
@@ -92,8 +88,12 @@ function inConfig<T>(path: string | undefined, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw path === undefined ? error : configError(path, error, 'serve: ')
+    throw inConfigError(path, error)
   }
+}
+
+function inConfigError(path: string | undefined, error: unknown): unknown {
+  return path === undefined ? error : configError(path, error, 'serve: ')
 }
 
 function given<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
@@ -101,7 +101,7 @@ function given<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Nam
   return Object.fromEntries(entries) as { [Name in keyof T]: Exclude<T[Name], undefined> }
 }
 
-async function loadHttp(): Promise<typeof import('holdfast/http')> {
+async function loadHttp() {
   try {
     return await import('holdfast/http')
   } catch (error) {
@@ -135,7 +135,7 @@ async function listening(http: HttpServer, { port, hostname }: Address): Promise
 
 function addressError(error: unknown, { port, hostname }: { port: number; hostname: string }): unknown {
   const where = `${hostname}:${port}`
-  switch ((error as NodeJS.ErrnoException).code) {
+  switch ((error as { readonly code?: unknown }).code) {
     case 'EADDRINUSE':
       return unusable(`${where} is taken. Choose another port with --port, or leave it out.`, error)
     case 'EACCES':

@@ -218,7 +218,7 @@ async function closeServer(server: Server, http: HttpServer, graceMs: number): P
   clearInterval(sweep)
 }
 
-async function nodeServer(): Promise<typeof import('@hono/node-server')> {
+async function nodeServer() {
   try {
     return await import('@hono/node-server')
   } catch (error) {

@@ -116,7 +116,6 @@ const VALUES: readonly unknown[] = [
   { constructor: { prototype: { x: 1 } } },
   'x'.repeat(3000),
   { toJSON: 'x' },
-  { then: 1 },
   Array.from({ length: 300 }, () => 0),
   { '': { '': '' } },
 ]
@@ -449,27 +448,17 @@ const KINDS: Readonly<Record<string, Make>> = {
     ),
     contextId: id,
   }),
-  slow: (random, id) => ({
-    kind: '',
-    pieces: [
-      ...random.pick([
-        `POST /conversations/${id}/messages HTTP/1.1\r\nHost: localhost\r\nX-Slow: `,
-        `POST /conversations/${id}/messages HTTP/1.1\r\nHost: localhost\r\n${JSON_TYPE}\r\nContent-Length: 1000\r\n\r\n{"message":"`,
-        'G',
-        '',
-      ]),
-    ]
-      .map((character) => Buffer.from(character))
-      .reduce<Buffer[]>(
-        (pieces, next, at) =>
-          at % 20 === 0
-            ? [...pieces, next]
-            : [...pieces.slice(0, -1), Buffer.concat([pieces.at(-1) ?? next, next])],
-        [],
-      ),
-    waitMs: 30,
-    contextId: id,
-  }),
+  slow: (random, id) => {
+    const path = `/conversations/${id}/messages`
+    const text = random.pick([
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nX-Slow: `,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${JSON_TYPE}\r\nContent-Length: 1000\r\n\r\n{"message":"`,
+      'G',
+      '',
+    ])
+    const pieces = text.match(/[^]{1,20}/g) ?? []
+    return { kind: '', pieces: pieces.map((piece) => Buffer.from(piece)), waitMs: 30, contextId: id }
+  },
   noise: (random) =>
     one('', Buffer.from(Array.from({ length: 1 + random.below(2000) }, () => random.below(256)))),
 }

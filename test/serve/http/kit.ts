@@ -36,10 +36,11 @@ export async function open(
 ): Promise<Opened> {
   const host = createHost(config)
   const http = await createHttp(host, options)
-  const { url, close: closeListener } = await listen(http, { port: 0, ...listening })
+  const listener = await listen(http, { port: 0, ...listening })
+  const { url } = listener
   const close = async (): Promise<void> => {
     await host.shutdown()
-    await closeListener(0)
+    await listener.close(0)
   }
   closing.push(close)
   const call = (path: string, init: RequestInit & { readonly json?: unknown } = {}): Promise<Response> =>

@@ -114,7 +114,7 @@ class StreamsRun {
     const toAny: typeof fetch = (input, init) => {
       const living = [0, 1].filter((index) => !this.#dead.has(index))
       this.#at = living[this.#random.below(living.length)] ?? 0
-      const { pathname, search } = new URL(input as string)
+      const { pathname, search } = new URL(input instanceof Request ? input.url : input)
       return fetch(`${this.#servers[this.#at]?.url}${pathname}${search}`, init)
     }
     const client = createClient({ url: 'http://any', fetch: toAny, retries: 50 })
@@ -194,7 +194,7 @@ function entryProblems(seen: readonly Entry[], stored: readonly Entry[]): string
   return problems
 }
 
-export function effectProblems(folder: string, turns: number): string[] {
+function effectProblems(folder: string, turns: number): string[] {
   const path = join(folder, 'effects.log')
   const done = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
   const expected = Array.from({ length: turns }, (_, at) => `act-${at + 1}`)
