@@ -40,7 +40,10 @@ let mostMb = 0
 const sampling = setInterval(() => {
   mostMb = Math.max(mostMb, memory())
 }, 500)
-const progress = new Progress(Number(values.rate) * Number(values.seconds), 'turns ended')
+const total = Number(values.rate) * Number(values.seconds)
+/** Memory before, and after each quarter of the turns. */
+const samples: number[] = []
+const progress = new Progress(total, 'turns ended')
 let shown = 0
 const load = loadavg()[0] ?? 0
 const report = await runLoad({
@@ -49,6 +52,7 @@ const report = await runLoad({
   perSecond: Number(values.rate),
   seconds: Number(values.seconds),
   onTurn: (ended) => {
+    if (ended >= (samples.length * total) / 4) samples.push(memory())
     progress.add(ended - shown)
     shown = ended
   },
@@ -69,7 +73,7 @@ const rows: Record<string, string> = {
   entries: String(report.entries),
   deltas: String(report.deltas),
   'delay of entries, ms': `p50 ${delays.p50}, p99 ${delays.p99}, most ${delays.most}`,
-  'memory of the server, MB': `most ${mostMb.toFixed(0)}, at the end ${memory().toFixed(0)}`,
+  'memory of the server, MB': `most ${mostMb.toFixed(0)}; before and after each quarter ${samples.map((mb) => mb.toFixed(0)).join(', ')}`,
   'load of the machine before': load.toFixed(1),
 }
 for (const [name, text] of Object.entries(rows)) console.log(`${name.padEnd(28)}${text}`)

@@ -20,6 +20,7 @@ export { advanceHead, newHead } from './head.ts'
 export type { ForkFacts, PruneFacts, RecreateFacts } from './history.ts'
 export {
   baseEntry,
+  checkUnused,
   forkEntry,
   forkHead,
   forkReceipt,
@@ -64,9 +65,12 @@ export type { Bounds, ListCursor } from './query.ts'
 export {
   boundsOf,
   byCodePoint,
+  byContextKey,
+  checkErase,
   checkList,
   checkLookup,
   checkRead,
+  checkScan,
   checkWatch,
   fromCursor,
   limitOf,

@@ -57,8 +57,10 @@ class Load {
     const sending: Promise<void>[] = []
     for (let turn = 0; turn < offered; turn++) {
       const due = started + (turn / perSecond) * 1000
-      if (due > performance.now()) await sleep(due - performance.now())
+      const early = due - performance.now()
+      if (early > 0) await sleep(early)
       sending.push(this.#send(`a:load-${turn % streams}`))
+      if (turn % perSecond === 0) this.#options.onTurn?.(this.#ended() - before)
     }
     await Promise.all(sending)
     while (this.#ended() - before < this.#accepted) {
