@@ -42,8 +42,17 @@ function reply({ prompt }: ScriptedRequest): ScriptedStep {
   return { calls: [{ tool: 'act', args: { name } }] }
 }
 
+/** A model that forgets its calls: a scripted one records every prompt, and memory is measured here. */
+function forgetful(): ScriptedModel {
+  const model: ScriptedModel = new ScriptedModel((request) => {
+    ;(model.calls as unknown[]).length = 0
+    return reply(request)
+  })
+  return model
+}
+
 const store = sqliteStore(join(folder, 'store.db'))
-const host = createHost({ store, agents: { a: () => ({ model: new ScriptedModel(reply), tools: [act] }) } })
+const host = createHost({ store, agents: { a: () => ({ model: forgetful(), tools: [act] }) } })
 const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
