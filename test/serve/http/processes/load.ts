@@ -55,18 +55,17 @@ class Load {
     const started = performance.now()
     const offered = Math.round(perSecond * seconds)
     const sending: Promise<void>[] = []
+    const telling = setInterval(() => this.#options.onTurn?.(this.#ended() - before), 250)
     for (let turn = 0; turn < offered; turn++) {
       const due = started + (turn / perSecond) * 1000
       const early = due - performance.now()
       if (early > 0) await sleep(early)
       sending.push(this.#send(`a:load-${turn % streams}`))
-      if (turn % perSecond === 0) this.#options.onTurn?.(this.#ended() - before)
     }
     await Promise.all(sending)
-    while (this.#ended() - before < this.#accepted) {
-      await sleep(50)
-      this.#options.onTurn?.(this.#ended() - before)
-    }
+    while (this.#ended() - before < this.#accepted) await sleep(50)
+    clearInterval(telling)
+    this.#options.onTurn?.(this.#ended() - before)
     const took = (performance.now() - started) / 1000
     return this.#report({ offered, ended: this.#ended() - before, seconds: took })
   }
