@@ -64,9 +64,10 @@ export const rooms: readonly Room[] = [
   { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
+  { name: 'net', rooms: ground },
   {
     name: 'toolbox',
-    rooms: [...ground, 'tool', 'grounding'],
+    rooms: [...ground, 'tool', 'grounding', 'net'],
     lateRooms: ['mcp'],
     latePackages: ['@vscode/ripgrep', 'web-tree-sitter', 'turndown', 'diff'],
   },
@@ -92,13 +93,14 @@ export const rooms: readonly Room[] = [
   { name: 'flow/*', rooms: [...flow, 'flow'] },
   { name: 'replay', rooms: runtime },
   { name: 'evals', rooms: [...runtime, 'replay', 'observe'] },
-  { name: 'host', rooms: [...runtime, 'observe'] },
+  { name: 'host', rooms: [...runtime, 'observe', 'net'] },
   { name: 'serve', rooms: [...ground, 'host', 'tool'], flat: true },
   {
     name: 'serve/http',
     rooms: [...ground, 'host', 'serve', 'tool'],
     // Type-only: the packages are loaded when they are needed.
     packages: ['hono', 'jose'],
+    latePackages: ['@hono/node-server'],
   },
   { name: 'serve/*', rooms: [...ground, 'host', 'serve', 'tool'] },
   { name: 'client', rooms: ['protocol'], pure: true },

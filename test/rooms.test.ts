@@ -17,8 +17,9 @@ interface Rule {
 
 /** By folder of src; a rule names folders of src, builtins and packages. */
 const RULES: Readonly<Record<string, Rule>> = {
+  net: { may: ['protocol', 'base', 'node:http'], mayNot: ['tool', 'toolbox', 'host'] },
   toolbox: {
-    may: ['tool', 'grounding', 'node:fs'],
+    may: ['tool', 'grounding', 'net', 'node:fs'],
     mayNot: ['agent', 'turn', 'store', 'mcp', 'node:sqlite'],
   },
   mcp: { may: ['tool', 'grounding', 'node:child_process'], mayNot: ['agent', 'toolbox', 'host'] },
@@ -36,8 +37,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   evals: { may: ['replay', 'observe', 'agent'], mayNot: ['host', 'flow/research', 'vitest'] },
   host: {
-    may: ['agent', 'graph', 'drive', 'observe'],
-    mayNot: ['serve', 'serve/http', 'flow/research', 'client'],
+    may: ['agent', 'graph', 'drive', 'observe', 'net'],
+    mayNot: ['toolbox', 'serve', 'serve/http', 'flow/research', 'client'],
   },
   'serve/http': {
     may: ['host', 'serve', 'protocol', 'node:http'],

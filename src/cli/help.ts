@@ -20,7 +20,7 @@ export const SHARED: Readonly<Record<string, OptionForm>> = {
 }
 
 /** The compiler asks for a loader of every command, in `main.ts`. */
-export type CommandName = 'chat' | 'run' | 'mcp' | 'sessions' | 'show' | 'state' | 'trace' | 'erase'
+export type CommandName = 'chat' | 'run' | 'mcp' | 'sessions' | 'show' | 'state' | 'trace' | 'serve' | 'erase'
 
 export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
@@ -129,6 +129,25 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast trace main', 'the newest turn'],
       ['holdfast trace main --turn 3', 'an earlier one'],
       ['holdfast trace main --follow', 'watch a turn of another terminal'],
+    ],
+  },
+  {
+    name: 'serve',
+    summary: 'the agents over HTTP',
+    usage: '[CONFIG] [--port PORT] [--host ADDRESS] [--watch] [--json]',
+    about:
+      'Listens on 127.0.0.1 unless the config authenticates callers; conversations are those of chat and run.\nCtrl-C or SIGTERM stops after the calls under way, a second one at once. See docs/guide/http.md',
+    words: { least: 0, most: 1 },
+    options: {
+      port: { takes: 'PORT', short: 'p', help: 'which port; else 4700, or the next free one' },
+      host: { takes: 'ADDRESS', help: 'which address to listen on; else 127.0.0.1' },
+      watch: { help: 'start again when a file beside the config changes' },
+      json: { help: 'the start and every request as a line of JSON' },
+    },
+    examples: [
+      ['holdfast serve', 'the config here or above, or the built-in agent'],
+      ['holdfast serve --port 8080 --json', 'for programs'],
+      ['holdfast serve --host 0.0.0.0', 'for other machines; needs serve.authenticate in the config'],
     ],
   },
   {

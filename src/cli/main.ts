@@ -19,6 +19,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   show: async () => (await import('./command/show.ts')).show,
   state: async () => (await import('./command/state.ts')).state,
   trace: async () => (await import('./command/trace.ts')).trace,
+  serve: async () => (await import('./command/serve.ts')).serve,
   erase: async () => (await import('./command/erase.ts')).erase,
 }
 

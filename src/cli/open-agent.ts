@@ -1,6 +1,7 @@
 /** Resolves names to an agent: which one, with which model, in which conversation. */
 import { join } from 'node:path'
 import { Agent, type Store } from 'holdfast'
+import type { HostedAgentConfig } from 'holdfast/host'
 import type { LogOptions } from 'holdfast/observe'
 import type { Plugin } from 'holdfast/plugins'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
@@ -42,17 +43,20 @@ export interface OpenAgentOptions {
 }
 
 /** The agent without output of its own: the terminal prints its turns. */
-export function agentFor(
+export function agentFor(ready: ReadyAgent, id: string, { store, plugins = [] }: OpenAgentOptions): Agent {
+  const { contextId } = keyOf({ agent: ready.name, id })
+  const config = hostedConfig(ready, store)
+  return new Agent({ ...config, plugins: [...(config.plugins ?? []), ...plugins], contextId, store })
+}
+
+/** The agent without a conversation, for a host. */
+export function hostedConfig(
   { name, definition, choice, folder, mcp }: ReadyAgent,
-  id: string,
-  { store, plugins = [] }: OpenAgentOptions,
-): Agent {
-  const { contextId } = keyOf({ agent: name, id })
+  store: Store,
+): HostedAgentConfig {
   const log = logIn(join(folder, 'logs'), definition.log, store)
   const sessions = logIn(join(folder, 'sessions'), definition.sessions, store)
-  const all = [...(definition.plugins ?? []), ...plugins]
-  const own = { plugins: all, model: choice.model, name, contextId, store, quiet: true, log, sessions }
-  return new Agent({ ...withMcp(definition, mcp), ...own })
+  return { ...withMcp(definition, mcp), model: choice.model, name, quiet: true, log, sessions }
 }
 
 /** The option of the definition, with the folder as its default. */

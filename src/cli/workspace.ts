@@ -28,6 +28,7 @@ export class Workspace {
   readonly configPath: string | undefined
   readonly agents: Readonly<Record<string, AgentDefinition>>
   readonly defaultAgent: string
+  readonly serve: HoldfastConfig['serve']
   /** The MCP servers of the command, for all agents. */
   mcp: McpTools | undefined
   readonly #store: HoldfastConfig['store']
@@ -38,6 +39,7 @@ export class Workspace {
     this.agents = config.agents
     this.defaultAgent = config.default
     this.#store = config.store
+    this.serve = config.serve
   }
 
   static async load({ cwd, env, config }: WorkspaceOptions): Promise<Workspace> {

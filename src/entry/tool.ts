@@ -10,6 +10,7 @@ export type {
   AskKind,
   AskUserInput,
   AskUserOutput,
+  ClientToolDefinition,
   DatasetOptions,
   FileOptions,
   PreviewContext,
@@ -25,4 +26,4 @@ export type {
   ToolsOption,
   Verdict,
 } from '../tool/index.ts'
-export { aiTool, toolsFrom } from '../tool/index.ts'
+export { aiTool, clientTool, toolsFrom } from '../tool/index.ts'

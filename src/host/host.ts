@@ -40,6 +40,7 @@ import { LiveTurns } from './live-turns.ts'
 import { Names } from './names.ts'
 import { closedError, Pool } from './pool.ts'
 import { HostReads } from './reads.ts'
+import { Retention } from './retention.ts'
 
 export interface HostConfig {
   readonly store: Store
@@ -63,6 +64,8 @@ export interface HostConfig {
   readonly maxWaiting?: number
   /** How long a conversation stays open without use. Default: 5 minutes. */
   readonly idleMs?: number
+  /** How long conversations of an agent or graph are kept without use, by its name. Default: for ever. */
+  readonly ttlMs?: Readonly<Record<string, number>>
   /** Time and ids, for tests. */
   readonly clock?: Clock
   readonly timer?: Timer
@@ -88,6 +91,7 @@ const HOST: OptionSet<HostConfig> = {
     maxTurns: { least: 1 },
     maxWaiting: { least: 0 },
     idleMs: { leastMs: 1 },
+    ttlMs: 'an object',
     clock: 'an object',
     timer: 'a timer with wait() and after()',
     ids: 'an object',
@@ -111,6 +115,7 @@ export class Host {
   readonly #gate: Gate
   readonly #live = new LiveTurns()
   readonly #engine: Engine
+  readonly #retention: Retention | undefined
   readonly #timer: Timer
   #state: 'created' | 'running' | 'closed' = 'created'
 
@@ -140,6 +145,7 @@ export class Host {
     })
     this.#gate = new Gate(maxTurns, maxWaiting)
     this.#engine = config.engine ?? embeddedEngine()
+    this.#retention = this.#retentionOf(config.ttlMs ?? {})
   }
 
   /** The names of the agents and graphs. */
@@ -161,6 +167,7 @@ export class Host {
       isHosted: (contextId) => isTop(contextId) && this.#names.find(contextId) !== undefined,
       drive: (key) => this.#drive(key),
     })
+    this.#retention?.start()
   }
 
   /** A new id for a conversation with one of the agents or graphs. Nothing is stored before the first message. */
@@ -265,9 +272,28 @@ export class Host {
    */
   async shutdown(): Promise<void> {
     this.#state = 'closed'
-    const stopped = this.#engine.stop()
+    const stopped = Promise.all([this.#engine.stop(), this.#retention?.stop()])
     await this.#pool.closeAll()
     await stopped
+  }
+
+  #retentionOf(ttlMs: Readonly<Record<string, number>>): Retention | undefined {
+    for (const [name, ms] of Object.entries(ttlMs)) {
+      if (this.#names.get(name) === undefined) throw this.#unknown(name)
+      atLeast(`ttlMs of ${quote(name)}`, ms, 1)
+    }
+    if (Object.keys(ttlMs).length === 0) return undefined
+    return new Retention({
+      store: this.store,
+      clock: this.#config.clock ?? systemClock,
+      timer: this.#timer,
+      ttlOf: (contextId) => ttlMs[this.#named(contextId)?.name ?? ''],
+      erase: async (key, at) => {
+        if (this.#pool.isUsed(key)) return
+        await this.#pool.close(key)
+        await this.store.erase(key, { at })
+      },
+    })
   }
 
   async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {

@@ -16,3 +16,5 @@ export type {
 } from './hosted.ts'
 export type { TakenDelta } from './pending-deltas.ts'
 export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'
+export type { Webhook, WebhookFailure, WebhookOptions } from './webhook.ts'
+export { webhook } from './webhook.ts'

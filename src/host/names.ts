@@ -4,7 +4,7 @@
  */
 import { HoldfastError, quote } from '../protocol/index.ts'
 
-const NAME = /^[\p{L}\p{N}_-]{1,64}$/u
+const NAME = /^[\p{L}\p{N}_-][\p{L}\p{N}._-]{0,63}$/u
 
 export class Names<T> {
   readonly #entries: ReadonlyMap<string, T>
@@ -19,7 +19,9 @@ export class Names<T> {
       )
     for (const [at, [name]] of entries.entries()) {
       if (!NAME.test(name))
-        throw invalid(`${quote(name)} is no name for a host: use letters, digits, _ and -, at most 64.`)
+        throw invalid(
+          `${quote(name)} is no name for a host: use letters, digits, "_", "." and "-", at most 64.`,
+        )
       if (entries.findIndex(([other]) => other === name) !== at)
         throw invalid(`An agent and a graph of the host are both called ${quote(name)}. Rename one.`)
     }

@@ -47,6 +47,12 @@ export class Pool {
     }
   }
 
+  /** True while somebody uses the conversation here. */
+  isUsed(key: ContextKey): boolean {
+    const slot = this.#slots.get(keyText(key))
+    return slot !== undefined && !isIdle(slot)
+  }
+
   /** Closes a conversation that is open, such as one that is to be deleted. */
   async close(key: ContextKey): Promise<void> {
     const slot = this.#slots.get(keyText(key))

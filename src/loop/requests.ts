@@ -4,6 +4,7 @@ import type { Answer, Call, Request } from '../journal/index.ts'
 import {
   type Entry,
   type InputOrigin,
+  isClientCall,
   type Json,
   offeredGrants,
   type Principal,
@@ -90,7 +91,7 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
       ? `nothing is waiting for ${requestId}`
       : await wrongWith(run, { open, question }, value)
   if (problem === undefined) {
-    const posted = origin === undefined ? {} : { origin }
+    const posted = originOf(run, { origin, question })
     const picked = pickedTexts(question ?? {}, value)
     const offered = picked.length === 0 ? {} : { picked }
     // Only a person grants: a program may approve a call, and nothing beyond it.
@@ -124,6 +125,20 @@ async function grant(run: RunBase, { question, value, principal }: GivenGrant): 
     run.draft.append('grants', {
       values: withGrants(run.session.grants ?? [], patterns, { tenant, actor, at }),
     })
+}
+
+/** The origin of an answer: of the code that posted it, or of the call that the caller's program ran. */
+function originOf(
+  { scope }: RunBase,
+  {
+    origin,
+    question,
+  }: { readonly origin: InputOrigin | undefined; readonly question: RequestData | undefined },
+): { readonly origin?: InputOrigin } {
+  if (origin !== undefined) return { origin }
+  if (question === undefined || !isClientCall(question)) return {}
+  const { callId } = question
+  return { origin: { contextId: scope.key.contextId, ...(callId === undefined ? {} : { callId }) } }
 }
 
 async function wrongWith(

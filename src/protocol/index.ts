@@ -97,6 +97,7 @@ export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, limitText, moreUsage, NO_USAGE } from './outcome.ts'
 export {
   idTokens,
+  isClientCall,
   ownTexts,
   PERSONS_TYPES,
   personsEntries,

@@ -63,6 +63,11 @@ export function pickedTexts(
   return [...new Set(textsIn(value).filter((text) => offered.has(text.trim())))]
 }
 
+/** True for a call that the caller's program runs: the answer is its result, and not the person's words. */
+export function isClientCall({ about }: Pick<RequestData, 'about'>): boolean {
+  return about?.['runBy'] === 'client'
+}
+
 /** Every value that a schema lists, at any depth. */
 function listedTexts(schema: Json | undefined): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return []

@@ -55,6 +55,23 @@ export function forkReceipt(entry: Entry, { epoch }: Head): Receipt {
   return { first: seq, last: seq, at, epoch, entries: [entry], inbox: [], repeated: false }
 }
 
+/** Refuses to erase a context that was used after position `at`, or that has a fork. */
+export function checkUnused(head: Head, at: number | undefined, hasFork: () => boolean): void {
+  if (at === undefined) return
+  const { key, seq } = head
+  if (seq !== at)
+    throw new HoldfastError('moved', {
+      message: `${keyText(key)} ends at ${seq}, not at ${at}: it was used in the meantime.`,
+      retry: 'later',
+      details: { seq, at },
+    })
+  if (hasFork())
+    throw new HoldfastError('in-use', {
+      message: `${keyText(key)} has a fork, which reads its entries. Erase the fork first.`,
+      details: { ...key },
+    })
+}
+
 /** The head of an erased context: refuses every writer, and stays below its parent. */
 export function tombstone(head: Head, now: number): Head {
   const { key, seq, turn, epoch, createdAt, parent } = head

@@ -20,6 +20,7 @@ export { advanceHead, newHead } from './head.ts'
 export type { ForkFacts, PruneFacts, RecreateFacts } from './history.ts'
 export {
   baseEntry,
+  checkUnused,
   forkEntry,
   forkHead,
   forkReceipt,
@@ -38,6 +39,7 @@ export type { PersistOptions } from './persist.ts'
 export { persist } from './persist.ts'
 export type {
   AppendRequest,
+  EraseOptions,
   ForkRequest,
   Head,
   HeadStatus,
@@ -53,6 +55,7 @@ export type {
   RecreateRequest,
   Renewal,
   RenewRequest,
+  ScanQuery,
   Snapshot,
   SnapshotQuery,
   Store,
@@ -62,9 +65,12 @@ export type { Bounds, ListCursor } from './query.ts'
 export {
   boundsOf,
   byCodePoint,
+  byContextKey,
+  checkErase,
   checkList,
   checkLookup,
   checkRead,
+  checkScan,
   checkWatch,
   fromCursor,
   limitOf,

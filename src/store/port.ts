@@ -82,6 +82,12 @@ export interface Store {
    */
   due(limit?: number): Promise<readonly Head[]>
 
+  /**
+   * Contexts of all owners, by contextId, actor and tenant, a page at a time: those after `after`, at most `limit` (100 if
+   * not given). Sub-conversations and erased ones are among them, so that a page costs the same whatever it has. For hosts.
+   */
+  scan(query?: ScanQuery): Promise<readonly Head[]>
+
   /** Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). */
   putBlob(owner: Owner, bytes: Uint8Array): Promise<string>
   getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined>
@@ -107,9 +113,10 @@ export interface Store {
 
   /**
    * Removes the context and everything below it (forks, sub-conversations) with entries, unshared blobs and derived
-   * data, and leaves a tombstone that refuses every later write. Returns the number of contexts removed.
+   * data, and leaves a tombstone that refuses every later write. Returns the number of contexts removed. With `at`, rejects
+   * with `moved` if that is not the position of its newest entry any more, and with `in-use` if it has a fork.
    */
-  erase(key: ContextKey): Promise<number>
+  erase(key: ContextKey, options?: EraseOptions): Promise<number>
 
   /**
    * Recreates an erased context, new and empty, under its old name, and returns its head. Positions and epochs continue
@@ -254,6 +261,16 @@ export interface ListQuery {
   readonly activeSince?: number
   readonly limit?: number
   readonly cursor?: string
+}
+
+export interface ScanQuery {
+  readonly after?: ContextKey
+  readonly limit?: number
+}
+
+export interface EraseOptions {
+  /** The position of its newest entry, as you know it. */
+  readonly at?: number
 }
 
 export interface ListPage {

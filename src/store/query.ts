@@ -1,6 +1,6 @@
 /** Decisions about queries that all adapters share. */
-import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
-import type { ListQuery, LookupQuery, ReadRange, WatchOptions } from './port.ts'
+import { type ContextKey, checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
+import type { EraseOptions, ListQuery, LookupQuery, ReadRange, ScanQuery, WatchOptions } from './port.ts'
 
 const MAX_LIMIT = 100_000
 
@@ -54,6 +54,22 @@ const LIST: OptionSet<ListQuery> = {
   foreign: { ...LIMIT, tenant: OWNER, actor: OWNER, next: 'cursor' },
 }
 
+const SCAN: OptionSet<ScanQuery> = {
+  place: 'scan()',
+  options: { after: 'an object', limit: null },
+  foreign: { ...LIMIT, cursor: 'after' },
+}
+
+const ERASE: OptionSet<EraseOptions> = { place: 'erase()', options: { at: 'a number' } }
+
+export function checkScan(query: ScanQuery): void {
+  checkOptions(query, SCAN)
+}
+
+export function checkErase(options: EraseOptions): void {
+  checkOptions(options, ERASE)
+}
+
 export function checkRead(range: ReadRange): void {
   checkOptions(range, READ)
 }
@@ -94,6 +110,13 @@ export function byCodePoint(a: string, b: string): number {
     if (x !== y) return (isSurrogate(x) ? x + 0x10000 : x) - (isSurrogate(y) ? y + 0x10000 : y)
   }
   return a.length - b.length
+}
+
+/** The order of `scan`. */
+export function byContextKey(a: ContextKey, b: ContextKey): number {
+  return (
+    byCodePoint(a.contextId, b.contextId) || byCodePoint(a.actor, b.actor) || byCodePoint(a.tenant, b.tenant)
+  )
 }
 
 function isSurrogate(unit: number): boolean {

@@ -1,11 +1,16 @@
 /** `holdfast/toolbox`: tools for files, commands, search and the web, confined to a working folder. */
-export type { GuardedFetchOptions, GuardedResponse } from './address-guard.ts'
-export { guardedFetch } from './address-guard.ts'
+export type {
+  AllowedOrigin,
+  ConnectAddress,
+  ConnectTarget,
+  FetchErrorCode,
+  GuardedFetchOptions,
+  GuardedResponse,
+  ResolveHost,
+} from '../net/index.ts'
+export { GuardedFetchError, guardedFetch } from '../net/index.ts'
 export type { DescribeImage, ImageAnswer, ImageQuestion } from './describe-image.ts'
 export type { CommandOptions, CommandResult } from './execute-command.ts'
-export type { ConnectAddress, ConnectTarget } from './guard-exchange.ts'
-export type { AllowedOrigin, FetchErrorCode, ResolveHost } from './guard-target.ts'
-export { GuardedFetchError } from './guard-target.ts'
 export type { LoadedTools, LoadToolsOptions } from './load-tools.ts'
 export { loadTools, TOOL_IDS } from './load-tools.ts'
 export type { SandboxMode } from './sandbox.ts'

@@ -1,7 +1,13 @@
 /** Web addresses that a model names: the form in which they are requested, and which of them need no approval. */
+import {
+  GuardedFetchError,
+  type GuardedFetchOptions,
+  type GuardedResponse,
+  guardedFetch,
+  parseOrigins,
+  parseTarget,
+} from '../net/index.ts'
 import { checkOptions, invalidOption, type OptionSet, quote } from '../protocol/index.ts'
-import { type GuardedFetchOptions, type GuardedResponse, guardedFetch } from './address-guard.ts'
-import { GuardedFetchError, parseOrigins, parseTarget } from './guard-target.ts'
 
 export interface WebOptions
   extends Pick<

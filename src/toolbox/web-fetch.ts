@@ -1,5 +1,6 @@
 /** `web_fetch`: a web page as Markdown, text and JSON as they are. Knows pages; addresses are web-access.ts's business. */
 import { createHash } from 'node:crypto'
+import type { GuardedResponse } from '../net/index.ts'
 import { defined, type JsonObject } from '../protocol/index.ts'
 import {
   defineTool,
@@ -9,7 +10,6 @@ import {
   type ToolResult,
   toolResult,
 } from '../tool/index.ts'
-import type { GuardedResponse } from './address-guard.ts'
 import { htmlToMarkdown } from './html-to-markdown.ts'
 import { pageText } from './page-text.ts'
 import type { ToolboxContext } from './toolbox-context.ts'

@@ -44,6 +44,7 @@ export function storePort(port: Port, store: Store, options: StorePortOptions = 
     lookup: (key, query) => read(`lookup ${query.index}`, () => store.lookup(key, query)),
     list: (query) => read('list', () => store.list(query)),
     due: (limit) => read('due', () => store.due(limit)),
+    scan: (query) => read('scan', () => store.scan(query)),
     getBlob: (owner, hash) => read('getBlob', () => store.getBlob(owner, hash)),
     loadSnapshot: (key, query) => read('loadSnapshot', () => store.loadSnapshot(key, query)),
     putBlob: (owner, bytes) => write('putBlob', () => store.putBlob(owner, bytes)),
@@ -51,7 +52,7 @@ export function storePort(port: Port, store: Store, options: StorePortOptions = 
     dropSnapshots: (key) => write('dropSnapshots', () => store.dropSnapshots(key)),
     fork: (request) => write('fork', () => store.fork(request)),
     prune: (request) => write('prune', () => store.prune(request)),
-    erase: (key) => write('erase', () => store.erase(key)),
+    erase: (key, how) => write('erase', () => store.erase(key, how)),
     recreate: (request) => write('recreate', () => store.recreate(request)),
     rebuild: (key) => write('rebuild', () => store.rebuild(key)),
     watch: () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { createHost, type HostEvent } from '../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../src/index.ts'
-import { ScriptedModel } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
 
 const OWNER = { tenant: 'acme', actor: 'ann' }
@@ -171,6 +171,41 @@ describe('a host', () => {
       return (await turn?.outcome)?.status === 'completed'
     })
     expect(host.load.open).toBe(1)
+  })
+
+  test('erases conversations that are unused for longer than ttlMs, and no others', async () => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const host = createHost({
+      store,
+      clock,
+      timer: clock,
+      engine: { start: () => {}, stop: () => Promise.resolve() },
+      ttlMs: { a: 3_600_000 },
+      agents: {
+        a: () => ({ model: new ScriptedModel(Array.from({ length: 4 }, () => 'ok')) }),
+        kept: () => ({ model: new ScriptedModel(['ok']) }),
+      },
+    })
+    host.start()
+    const ids = Array.from({ length: 30 }, (_, at) => `a:old-${at}`)
+    for (const id of [...ids, 'a:parent', 'a:used', 'plain', 'kept:1'])
+      await (await host.send(key(id), 'Hi')).outcome
+    const fork = await host.fork(key('a:parent'), { to: 'a:fork' })
+    clock.advance(3_500_000)
+    for (const id of ['a:used', fork]) await (await host.send(key(id), 'Again')).outcome
+    const left = async (): Promise<string[]> =>
+      (await store.scan()).flatMap(({ key: { contextId }, status }) =>
+        status === 'erased' ? [] : [contextId],
+      )
+    expect(await left()).toHaveLength(35)
+    clock.advance(200_000)
+    await until('the first step', async () => (await left()).length === 15)
+    clock.advance(1000)
+    await until('the rest', async () => (await left()).length === 4)
+    expect(await left()).toEqual(['a:fork', 'a:parent', 'a:used', 'kept:1'])
+    await host.shutdown()
+    expect(() => createHost({ store, agents: { a: {} }, ttlMs: { b: 1 } })).toThrow('no agent or graph "b"')
   })
 
   test('continues unread input and open turns that another process left', async () => {

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { run } from '../../scripts/toolbox/web.ts'
-import { specialKind } from '../../src/toolbox/special-addresses.ts'
+import { specialKind } from '../../src/net/special-addresses.ts'
 import { isPublicV4, isPublicV6, textV4, textV6, v4Addresses, v6Addresses } from './iana-table.ts'
 
 it('judges every address of version 4 as the registry does', () => {

@@ -323,7 +323,7 @@ describe('approval', () => {
 })
 
 it('the guide has every code of a failed fetch', () => {
-  const source = readFileSync('src/toolbox/guard-target.ts', 'utf8')
+  const source = readFileSync('src/net/guard-target.ts', 'utf8')
   const union = source.slice(source.indexOf('export type FetchErrorCode'))
   const codes = [...union.slice(0, union.indexOf('\n\n')).matchAll(/'([\w-]+)'/g)].map(([, code]) => code)
   const guide = readFileSync('docs/guide/toolbox.md', 'utf8')

@@ -1,5 +1,7 @@
 /** `holdfast/config`: the types of `holdfast.config.ts`. Only the terminal reads it. */
 import type { AgentConfig, Store } from 'holdfast'
+import type { HostConfig } from 'holdfast/host'
+import type { HttpOptions } from 'holdfast/http'
 
 /** An agent without a conversation: the terminal adds its name, its conversation and the store. */
 export type AgentDefinition = Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'>
@@ -11,7 +13,16 @@ export interface HoldfastConfig {
   readonly default?: string
   /** The store of conversations, instead of `.holdfast/holdfast.db` beside the config. */
   readonly store?: Store | (() => Store)
+  /** Options of `holdfast serve`. */
+  readonly serve?: ServeConfig
 }
+
+/** Callers, limits, and graphs beside the agents. */
+export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError'> &
+  Pick<
+    HostConfig,
+    'graphs' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'
+  >
 
 /** Returns its argument; exists for the types. */
 export function defineConfig(config: HoldfastConfig): HoldfastConfig {

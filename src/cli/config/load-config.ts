@@ -5,9 +5,9 @@ import { toolsFrom } from 'holdfast/tool'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
 import { configError, shownPath } from './config-errors.ts'
-import type { AgentDefinition, HoldfastConfig } from './define-config.ts'
+import type { AgentDefinition, HoldfastConfig, ServeConfig } from './define-config.ts'
 
-const OPTIONS: readonly string[] = ['agents', 'default', 'store'] satisfies (keyof HoldfastConfig)[]
+const OPTIONS: readonly string[] = ['agents', 'default', 'store', 'serve'] satisfies (keyof HoldfastConfig)[]
 const AGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u
 const EXAMPLE = "export default defineConfig({ agents: { helper: { model: 'reflex' } } })"
 
@@ -40,7 +40,7 @@ function shapeOf(path: string, loaded: Record<string, unknown>): HoldfastConfig 
       throw unusable(
         `${shownPath(path)}: the config has no ${JSON.stringify(option)}.${didYouMean(option, OPTIONS) || ` Known are ${OPTIONS.join(', ')}.`} Agents go into \`agents\`.`,
       )
-  const { agents, store, default: chosen } = config
+  const { agents, store, serve, default: chosen } = config
   if (!isObject(agents) || Object.keys(agents).length === 0)
     throw unusable(`${shownPath(path)} names no agents. Write ${EXAMPLE}`)
   if (chosen !== undefined && typeof chosen !== 'string')
@@ -49,7 +49,36 @@ function shapeOf(path: string, loaded: Record<string, unknown>): HoldfastConfig 
     throw unusable(
       `${shownPath(path)}: store must be a store, such as sqliteStore('my.db'), or a function that opens one.`,
     )
+  if (serve !== undefined) checkServe(path, serve)
   return config as unknown as HoldfastConfig
+}
+
+const SERVE_OPTIONS: readonly string[] = [
+  'authenticate',
+  'cors',
+  'maxBodyBytes',
+  'requestsPerMinute',
+  'maxStreams',
+  'maxStreamsEach',
+  'heartbeatMs',
+  'graphs',
+  'allow',
+  'onRequest',
+  'ttlMs',
+  'maxOpen',
+  'maxTurns',
+  'maxWaiting',
+  'idleMs',
+] satisfies (keyof ServeConfig)[]
+
+function checkServe(path: string, serve: unknown): void {
+  if (!isObject(serve))
+    throw unusable(`${shownPath(path)}: serve must be an object, such as { authenticate: apiKeyAuth([…]) }.`)
+  for (const option of Object.keys(serve))
+    if (!SERVE_OPTIONS.includes(option))
+      throw unusable(
+        `${shownPath(path)}: serve has no ${JSON.stringify(option)}.${didYouMean(option, SERVE_OPTIONS) || ` Known are ${SERVE_OPTIONS.join(', ')}.`}`,
+      )
 }
 
 function fromNames(named: Record<string, unknown>): unknown {

@@ -4,13 +4,14 @@ import type { Host } from '../../host/index.ts'
 import { checkOptions, type Json, type JsonObject, type OptionSet } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { type Authenticate, type Caller, unauthorized } from './caller.ts'
-import { jsonBody, OpenLimit, RateLimit } from './limits.ts'
+import { jsonBody, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { newHono } from './packages.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
-import type { Route, RouteCall, RouteServer } from './route.ts'
+import { callerName, type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
+import { OpenStreams } from './streams.ts'
 
 export interface HttpOptions {
   /** Who calls. Without it everybody is the local owner: for loopback only. */
@@ -65,6 +66,8 @@ export interface HttpServer {
   /** True if callers are authenticated. */
   readonly isAuthenticated: boolean
   readonly document: JsonObject
+  /** Ends open streams, and opens none from now on. */
+  readonly close: () => void
 }
 
 const LOCAL: Caller = { tenant: 'local', actor: 'local' }
@@ -81,7 +84,9 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   checkOptions(options, HTTP)
   const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
   const app = await newHono()
-  const server = new Server(host, options, document)
+  const { maxStreams = 10_000, maxStreamsEach = 100 } = options
+  const streams = new OpenStreams(maxStreams, maxStreamsEach)
+  const server = new Server(options, { host, streams, document: () => document })
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
@@ -104,12 +109,14 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     },
     isAuthenticated: options.authenticate !== undefined,
     document,
+    close: () => streams.close(),
   }
 }
 
 interface Checks {
   readonly body?: SchemaCheck
-  readonly query: Readonly<Record<string, { readonly type: unknown; readonly check: SchemaCheck }>>
+  /** A map: a parameter may be called like a property of every object. */
+  readonly query: ReadonlyMap<string, { readonly type: unknown; readonly check: SchemaCheck }>
 }
 
 async function checksOf({ body, query = {} }: Route): Promise<Checks> {
@@ -119,7 +126,7 @@ async function checksOf({ body, query = {} }: Route): Promise<Checks> {
     ),
   )
   return {
-    query: Object.fromEntries(entries),
+    query: new Map(entries),
     ...(body === undefined ? {} : { body: await schemaCheck(body) }),
   }
 }
@@ -140,22 +147,14 @@ class Server {
   readonly #rate: RateLimit
   readonly #metrics = new Metrics()
 
-  constructor(host: Host, options: HttpOptions, document: JsonObject) {
+  constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
     this.#options = options
-    const {
-      maxStreams = 10_000,
-      maxStreamsEach = 100,
-      requestsPerMinute = 600,
-      heartbeatMs = 15_000,
-    } = options
-    const streams = new OpenLimit(maxStreams, maxStreamsEach)
+    const { requestsPerMinute = 600, heartbeatMs = 15_000 } = options
     this.#rate = new RateLimit(requestsPerMinute, systemClock)
     this.#shared = {
-      host,
-      streams,
+      ...shared,
       heartbeatMs,
-      metrics: () => this.#metrics.text(host, streams.total),
-      document: () => document,
+      metrics: () => this.#metrics.text(shared.host, shared.streams.total),
     }
   }
 
@@ -184,7 +183,7 @@ class Server {
     return this.guarded(request, route.id, async (seen) => {
       const caller = route.isPublic ? LOCAL : await this.#caller(request)
       if (!route.isPublic) seen.caller = caller
-      this.#rate.take(route.isPublic ? 'public' : `${caller.tenant} ${caller.actor}`)
+      this.#rate.take(route.isPublic ? 'public' : callerName(caller))
       const call: RouteCall = {
         request,
         params: decoded(params),
@@ -298,7 +297,7 @@ function queryOf(request: Request, { query }: Checks): RouteCall['query'] {
   const given = new URL(request.url).searchParams
   const values: Record<string, string | number | boolean> = {}
   for (const [name, text] of given) {
-    const rule = query[name]
+    const rule = query.get(name)
     if (rule === undefined) throw badRequest(`There is no parameter ${JSON.stringify(name.slice(0, 100))}.`)
     if (given.getAll(name).length > 1) throw badRequest(`The parameter ${name} is given twice.`)
     const value = typed(text, rule.type)

@@ -1,4 +1,4 @@
-/** Bounds of a server: requests in a time, open streams, and the size of a body. Counted by caller, then by address. */
+/** Bounds of a server: requests in a time, by caller, and the size of a body. */
 import type { Clock } from '../../base/index.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -43,46 +43,6 @@ export class RateLimit {
 }
 
 const MOST_BUCKETS = 10_000
-
-/** Counts what is open at once, by name and in all. */
-export class OpenLimit {
-  readonly #most: number
-  readonly #mostEach: number
-  readonly #open = new Map<string, number>()
-  #total = 0
-
-  constructor(most: number, mostEach: number) {
-    this.#most = most
-    this.#mostEach = mostEach
-  }
-
-  get total(): number {
-    return this.#total
-  }
-
-  /** Returns what releases it, once. */
-  enter(name: string): () => void {
-    const mine = this.#open.get(name) ?? 0
-    if (this.#total >= this.#most || mine >= this.#mostEach)
-      throw new HttpProblem({
-        status: this.#total >= this.#most ? 503 : 429,
-        code: this.#total >= this.#most ? 'overloaded' : 'rate-limited',
-        detail: 'Too many streams are open. Close one first.',
-        retryAfterS: 1,
-      })
-    this.#open.set(name, mine + 1)
-    this.#total += 1
-    let isOpen = true
-    return () => {
-      if (!isOpen) return
-      isOpen = false
-      this.#total -= 1
-      const left = (this.#open.get(name) ?? 1) - 1
-      if (left > 0) this.#open.set(name, left)
-      else this.#open.delete(name)
-    }
-  }
-}
 
 /** The JSON of a body, at most `most` bytes of it, read as it comes; too large is known before all is read. */
 export async function jsonBody(request: Request, most: number): Promise<unknown> {

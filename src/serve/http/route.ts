@@ -3,7 +3,7 @@
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import type { Caller } from './caller.ts'
-import type { OpenLimit } from './limits.ts'
+import type { OpenStreams } from './streams.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -43,7 +43,7 @@ export interface RouteCall {
 /** Everything that the routes of one server share. */
 export interface RouteServer {
   readonly host: Host
-  readonly streams: OpenLimit
+  readonly streams: OpenStreams
   readonly heartbeatMs: number
   readonly metrics: () => string
   readonly document: () => JsonObject
@@ -52,6 +52,11 @@ export interface RouteServer {
 /** The key of the conversation in the path: always one of the caller's own. */
 export function keyOf({ params, caller: { tenant, actor } }: RouteCall): ContextKey {
   return { tenant, actor, contextId: params['id'] ?? '' }
+}
+
+/** A caller as a name for limits. */
+export function callerName({ tenant, actor }: Caller): string {
+  return JSON.stringify([tenant, actor])
 }
 
 export function json(value: unknown, status = 200): Response {

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
 import { artifactResponse } from './artifact.ts'
 import { notFound } from './problem.ts'
-import { json, keyOf, type Route, type RouteCall } from './route.ts'
+import { callerName, json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
-import { streamResponse } from './stream.ts'
+import { streamHeaders, streamResponse } from './stream.ts'
 import { answer, keyHeader, send, streamForm } from './turns.ts'
 
 const ID = '/conversations/{id}'
@@ -325,9 +325,10 @@ async function events(call: RouteCall): Promise<Response> {
   const last = Number(call.request.headers.get('last-event-id') ?? Number.NaN)
   const since =
     Number.isSafeInteger(last) && last >= 0 ? last : ((call.query['since'] as number | undefined) ?? 0)
-  const leave = streams.enter(`${call.caller.tenant} ${call.caller.actor}`)
   const form = streamForm(call.request) ?? 'sse'
-  const stream = host.events(keyOf(call), { since, heartbeatMs, signal: call.request.signal })
+  if (call.request.method === 'HEAD') return new Response(null, { headers: streamHeaders(form) })
+  const { signal, leave } = streams.enter(callerName(call.caller), call.request)
+  const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
   return streamResponse(stream, { form, onClose: leave })
 }
 

@@ -39,9 +39,11 @@ export function streamResponse(
       await events.return()
     },
   })
-  return new Response(body, {
-    headers: { 'content-type': TYPES[form], 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  })
+  return new Response(body, { headers: streamHeaders(form) })
+}
+
+export function streamHeaders(form: StreamForm): Record<string, string> {
+  return { 'content-type': TYPES[form], 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 }
 
 /** `since` of the next request of a reader is the `id` of the last frame that had one. */

@@ -2,7 +2,7 @@
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { HttpProblem, problemWith } from './problem.ts'
-import { json, keyOf, type RouteCall } from './route.ts'
+import { callerName, json, keyOf, type RouteCall } from './route.ts'
 import { type StreamForm, streamResponse } from './stream.ts'
 
 interface Send {
@@ -77,6 +77,9 @@ async function respond(
   if (form !== undefined) return turnStream(call, key, { form, since, turn: first?.turn ?? 0 })
   if (call.query['wait'] !== true) return json({ contextId: key.contextId, since }, 202)
   const { cause: _, ...outcome } = await turn.outcome
+  // The turn goes on elsewhere: the same request gets its outcome there.
+  if (outcome.error?.code === 'shutdown')
+    throw new HttpProblem(problemWith('shutdown', 'This server is shutting down. Send the request again.'))
   return json({ contextId: key.contextId, ...outcome })
 }
 
@@ -93,8 +96,8 @@ interface TurnStream {
 
 function turnStream(call: RouteCall, key: ContextKey, { form, since, turn }: TurnStream): Response {
   const { host, streams, heartbeatMs } = call.server
-  const leave = streams.enter(`${key.tenant} ${key.actor}`)
-  const events = host.events(key, { since, heartbeatMs, signal: call.request.signal })
+  const { signal, leave } = streams.enter(callerName(call.caller), call.request)
+  const events = host.events(key, { since, heartbeatMs, signal })
   return streamResponse(events, {
     form,
     isLast: (event) => event.type === 'entry' && event.entry.type === 'turn.end' && event.entry.turn >= turn,

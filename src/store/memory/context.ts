@@ -11,8 +11,8 @@ import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.t
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { tombstone } from '../history.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
-import type { Head, IndexRow, ListQuery, LookupQuery, Snapshot } from '../port.ts'
-import { byCodePoint, limitOf } from '../query.ts'
+import type { Head, IndexRow, ListPage, ListQuery, LookupQuery, ScanQuery, Snapshot } from '../port.ts'
+import { byCodePoint, byContextKey, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
 
 /** An entry, with its data as text. All rows have one shape. */
@@ -196,6 +196,35 @@ export class Contexts {
   values(): Iterable<Context> {
     return this.#byKey.values()
   }
+
+  list(query: ListQuery): ListPage {
+    const { tenant, actor } = query.owner
+    const limit = limitOf(query.limit, 50)
+    const cursor = fromCursor(query.cursor)
+    const matching = [...this.#byKey.values()]
+      .filter(({ head }) => head.key.tenant === tenant && head.key.actor === actor && matches(head, query))
+      .filter(
+        ({ id, head: { activeAt } }) =>
+          !cursor || activeAt < cursor.activeAt || (activeAt === cursor.activeAt && id < cursor.id),
+      )
+      .sort((a, b) => b.head.activeAt - a.head.activeAt || b.id - a.id)
+    const heads = matching.slice(0, limit)
+    const last = matching.length > limit ? heads.at(-1) : undefined
+    const next = last === undefined ? {} : { next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
+    return { heads: heads.map(({ head }) => head), ...next }
+  }
+
+  scan({ after, limit }: ScanQuery): Head[] {
+    return [...this.#byKey.values()]
+      .map(({ head }) => head)
+      .filter(({ key }) => after === undefined || byContextKey(key, after) > 0)
+      .sort((a, b) => byContextKey(a.key, b.key))
+      .slice(0, limitOf(limit, 100))
+  }
+}
+
+export function isLivingFork({ head }: Context): boolean {
+  return head.parent?.kind === 'fork' && head.status !== 'erased'
 }
 
 /** An entry with this data. */
@@ -225,7 +254,7 @@ export function hashesOf({ cuts, refs = [] }: Row): string[] {
   return [...cuts.map(({ hash }) => hash), ...refs]
 }
 
-export function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
+function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
   if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
   if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)

@@ -26,6 +26,7 @@ import {
 import { advanceHead } from '../head.ts'
 import {
   baseEntry,
+  checkUnused,
   forkEntry,
   forkHead,
   forkReceipt,
@@ -41,13 +42,13 @@ import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import {
   boundsOf,
+  checkErase,
   checkList,
   checkLookup,
   checkRead,
+  checkScan,
   checkWatch,
-  fromCursor,
   limitOf,
-  toCursor,
 } from '../query.ts'
 import {
   checkParent,
@@ -61,7 +62,15 @@ import {
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
-import { type Context, Contexts, derive, entryOf, hashesOf, matches, type PreparedEntry } from './context.ts'
+import {
+  type Context,
+  Contexts,
+  derive,
+  entryOf,
+  hashesOf,
+  isLivingFork,
+  type PreparedEntry,
+} from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -202,20 +211,8 @@ class MemoryStore implements Port.Store {
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
     this.#checkOpen()
     checkList(query)
-    const { tenant, actor } = checkOwner(query.owner)
-    const limit = limitOf(query.limit, 50)
-    const cursor = fromCursor(query.cursor)
-    const matching = [...this.#contexts.values()]
-      .filter(({ head }) => head.key.tenant === tenant && head.key.actor === actor && matches(head, query))
-      .filter(
-        ({ id, head: { activeAt } }) =>
-          !cursor || activeAt < cursor.activeAt || (activeAt === cursor.activeAt && id < cursor.id),
-      )
-      .sort((a, b) => b.head.activeAt - a.head.activeAt || b.id - a.id)
-    const heads = matching.slice(0, limit)
-    const last = matching.length > limit ? heads.at(-1) : undefined
-    const next = last === undefined ? {} : { next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
-    return { heads: heads.map(({ head }) => head), ...next }
+    checkOwner(query.owner)
+    return this.#contexts.list(query)
   }
 
   async due(limit?: number): Promise<readonly Port.Head[]> {
@@ -302,11 +299,19 @@ class MemoryStore implements Port.Store {
     return { deleted: gone.length, base: context.head.base }
   }
 
-  async erase(key: ContextKey): Promise<number> {
+  async scan(query: Port.ScanQuery = {}): Promise<readonly Port.Head[]> {
+    this.#checkOpen(query.after)
+    checkScan(query)
+    return this.#contexts.scan(query)
+  }
+
+  async erase(key: ContextKey, options: Port.EraseOptions = {}): Promise<number> {
     this.#checkOpen(key)
+    checkErase(options)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
     const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
+    checkUnused(context.head, options.at, () => children.some(isLivingFork))
     const hashes = [...context.rows.values()].flatMap(hashesOf)
     context.wipe(this.#clock.now())
     this.#dropBlobs(key, hashes)

@@ -268,6 +268,15 @@ export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Por
   return [...due.values()].sort((a, b) => a.activeAt - b.activeAt).slice(0, limit)
 }
 
+const FIRST: ContextKey = { tenant: '', actor: '', contextId: '' }
+const SCAN = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE (c.name, c.actor, c.tenant) > (?, ?, ?) ORDER BY c.name, c.actor, c.tenant LIMIT ? + 0`
+
+export function scanContexts(db: Database, { after = FIRST, limit }: Port.ScanQuery): Port.Head[] {
+  const { contextId, actor, tenant } = after
+  const rows = intactRows((count) => db.all(SCAN, contextId, actor, tenant, count), limitOf(limit, 100))
+  return rows.map(({ head }) => head)
+}
+
 /** Memoised: a system call for a process is slow, and one driver has many conversations. */
 function memoised(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
   const answers = new Map<string, ReturnType<LeaseJudge['liveness']>>()

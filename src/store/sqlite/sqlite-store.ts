@@ -20,7 +20,7 @@ import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
 import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
-import { checkList, checkLookup, checkRead, checkWatch, limitOf } from '../query.ts'
+import { checkErase, checkList, checkLookup, checkRead, checkScan, checkWatch, limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Backlogs } from './backlog.ts'
@@ -202,6 +202,12 @@ class FileStore implements SqliteStore {
     return this.#db.read(() => reader.dueContexts(this.#db, this.#writing.judge(), most))
   }
 
+  async scan(query: Port.ScanQuery = {}): Promise<readonly Port.Head[]> {
+    checkScan(query)
+    if (query.after !== undefined) this.#check(query.after)
+    return this.#db.read(() => reader.scanContexts(this.#db, query))
+  }
+
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
     checkOwner(owner)
     const hash = hashOf(bytes)
@@ -255,9 +261,10 @@ class FileStore implements SqliteStore {
     return { deleted, base }
   }
 
-  async erase(key: ContextKey): Promise<number> {
+  async erase(key: ContextKey, options: Port.EraseOptions = {}): Promise<number> {
     this.#check(key)
-    const erased = await this.#db.write(() => writer.erase(this.#writing, key))
+    checkErase(options)
+    const erased = await this.#db.write(() => writer.erase(this.#writing, key, options.at))
     for (const gone of erased) this.#bell.ring(keyText(gone))
     // Repeating an erase finishes one that a full disk or another reader interrupted.
     if (erased.length === 0 && (await this.head(key)) === undefined) return 0

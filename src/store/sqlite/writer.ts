@@ -10,6 +10,7 @@ import {
   readerData,
 } from '../encode.ts'
 import {
+  checkUnused,
   forkEntry,
   forkHead,
   forkReceipt,
@@ -121,10 +122,15 @@ export function fork(writing: WriteContext, request: Port.ForkRequest): Port.Rec
 }
 
 /** Returns the keys of the erased contexts. Damaged rows are erased, too. */
-export function erase(writing: WriteContext, key: ContextKey): ContextKey[] {
-  const context = suspectContext(writing.db, key)?.row
-  return context === undefined || context.head.status === 'erased' ? [] : eraseTree(writing, context)
+export function erase(writing: WriteContext, key: ContextKey, at?: number): ContextKey[] {
+  const { db } = writing
+  const context = suspectContext(db, key)?.row
+  if (context === undefined || context.head.status === 'erased') return []
+  checkUnused(context.head, at, () => db.get(LIVING_FORK, context.id) !== undefined)
+  return eraseTree(writing, context)
 }
+
+const LIVING_FORK = `SELECT 1 FROM context WHERE parent = ? AND parent_kind = 'fork' AND status <> 'erased' LIMIT 1`
 
 export function recreate(writing: WriteContext, request: Port.RecreateRequest): Port.Head {
   const { db } = writing

@@ -26,6 +26,7 @@ const closeFacts = subject('close', {
       watch: async () => store.watch(key)[Symbol.asyncIterator]().next(),
       list: () => store.list({ owner: ANN }),
       due: () => store.due(),
+      scan: () => store.scan(),
       putBlob: () => store.putBlob(ANN, Buffer.from('x')),
       getBlob: () => store.getBlob(ANN, '0'.repeat(64)),
       saveSnapshot: () => store.saveSnapshot(key, { seq: 1, format: FORMAT, state: {} }),

@@ -37,6 +37,20 @@ export const eraseCases: readonly ContractCase[] = subject('erase', {
     assert.deepEqual(await talk.store.rebuild(talk.key), { repaired: false, head })
   },
 
+  'with a position, a conversation that was used since, or has a fork, is kept': async (trial) => {
+    const talk = await turns(trial, 2)
+    const { store, key } = talk
+    const { seq } = await talk.head()
+    await talk.post('late')
+    await refused('moved', store.erase(key, { at: seq }))
+    await forkContext(store, key, { contextId: 'fork' })
+    await refused('in-use', store.erase(key, { at: seq + 1 }))
+    assert.equal((await talk.head()).status === 'erased', false)
+    await store.erase(keyOf('fork'))
+    assert.equal(await store.erase(key, { at: seq + 1 }), 1)
+    assert.equal(await store.erase(key, { at: 1 }), 0)
+  },
+
   'an erased conversation refuses every kind of late write (R15)': async (trial) => {
     const talk = await turns(trial, 1)
     const position = positionIn(await loadSession(talk.store, talk.key))

@@ -1,6 +1,6 @@
 /** Listing the conversations of one owner, and finding those of all owners that need a driver (R6). */
 import assert from 'node:assert/strict'
-import type { ListQuery, Store } from '../../store/index.ts'
+import type { Head, ListQuery, Store } from '../../store/index.ts'
 import { names, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { ANN, input, keyOf, release, Talk, turnEnd, turnStart } from './talk.ts'
@@ -216,7 +216,45 @@ const dueFacts = subject('due', {
   },
 })
 
-export const listingCases: readonly ContractCase[] = [...listFacts, ...dueFacts]
+const scanFacts = subject('scan', {
+  'contexts of all owners come by name, actor and tenant, erased ones and sub-conversations among them':
+    async (trial) => {
+      const store = await active(trial, 'b', 'c', 'gone', 'a')
+      await store.erase(keyOf('gone'))
+      for (const tenant of ['two', 'one'])
+        await new Talk(store, { tenant, actor: 'bob', contextId: 'b' }).post('x')
+      await new Talk(store, keyOf('b/child')).append({ parent: 'b', inbox: [input('k')] })
+      const whole = await store.scan()
+      assert.deepEqual(
+        whole.map(({ key: { contextId, actor, tenant } }) => [
+          contextId,
+          actor,
+          tenant === ANN.tenant ? '' : tenant,
+        ]),
+        [
+          ['a', ANN.actor, ''],
+          ['b', ANN.actor, ''],
+          ['b', 'bob', 'one'],
+          ['b', 'bob', 'two'],
+          ['b/child', ANN.actor, ''],
+          ['c', ANN.actor, ''],
+          ['gone', ANN.actor, ''],
+        ],
+      )
+      assert.equal(whole.at(-1)?.status, 'erased')
+      const paged: unknown[] = []
+      for (let after: Head | undefined; ; ) {
+        const page: readonly Head[] = await store.scan({ limit: 2, ...(after && { after: after.key }) })
+        paged.push(...page)
+        after = page.at(-1)
+        if (after === undefined) break
+      }
+      assert.deepEqual(paged, whole)
+      await refused('invalid-option', store.scan({ limit: 0 }))
+    },
+})
+
+export const listingCases: readonly ContractCase[] = [...listFacts, ...dueFacts, ...scanFacts]
 
 /** A store with these conversations, each with a turn 10 ms after the one before. */
 async function active(trial: Trial, ...contextIds: readonly string[]): Promise<Store> {

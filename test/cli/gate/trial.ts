@@ -121,6 +121,8 @@ export function scenes(payload: string): readonly Scene[] {
     { command: 'run', args: ['--mcp', 'mcp.json', '--context', 'm', 'say text'], ...QUOTED },
     { command: 'run', args: ['--model', payload, 'hi'], ...QUOTED },
     { command: 'run', args: [`--${payload}`, 'hi'], ...QUOTED },
+    { command: 'serve', args: ['--port', payload], ...QUOTED },
+    { command: 'serve', args: ['--host', payload], ...QUOTED },
     { command: 'erase', args: [payload, '--yes'], ...QUOTED },
     { command: 'erase', args: ['c', '--yes'] },
   ]

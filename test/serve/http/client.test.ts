@@ -1,53 +1,9 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ClientEvent, createClient } from '../../../src/client/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { open } from './kit.ts'
-
-const closing: (() => void)[] = []
-
-afterEach(() => {
-  for (const close of closing.splice(0)) close()
-})
-
-/** A proxy that cuts each connection after some bytes of its answer. */
-async function cuttingProxy(
-  target: string,
-  bytes: () => number,
-): Promise<{ url: string; cuts: () => number }> {
-  const { hostname, port } = new URL(target)
-  let cuts = 0
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    let left = bytes()
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    client.pipe(upstream)
-    upstream.on('data', (chunk: Buffer) => {
-      client.write(chunk.subarray(0, left))
-      left -= chunk.length
-      if (left > 0) return
-      cuts += 1
-      client.destroy()
-    })
-  })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  closing.push(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cuts: () => cuts }
-}
+import { CuttingProxy } from './processes/fleet.ts'
 
 describe('the client', () => {
   test('talks to a conversation from its creation to its end', async () => {
@@ -84,10 +40,18 @@ describe('the client', () => {
       { heartbeatMs: 50, requestsPerMinute: 100_000 },
     )
     let seed = 7
-    const proxy = await cuttingProxy(url, () => {
-      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
-      return 200 + (seed % 3000)
+    let cuts = 0
+    const proxy = await CuttingProxy.start({
+      target: () => Number(new URL(url).port),
+      bytes: () => {
+        seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+        return 200 + (seed % 3000)
+      },
+      onCut: () => {
+        cuts += 1
+      },
     })
+    onTestFinished(() => proxy.close())
     const key = { tenant: 'local', actor: 'local', contextId: 'a:1' }
     await (await host.send(key, 'First')).outcome
     const stop = new AbortController()
@@ -106,7 +70,7 @@ describe('the client', () => {
     const seen = events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []))
     const stored = await host.store.read(key)
     expect(seen).toEqual(stored.map((entry) => JSON.parse(JSON.stringify(entry)) as unknown))
-    expect(proxy.cuts()).toBeGreaterThan(2)
+    expect(cuts).toBeGreaterThan(2)
     expect(events.filter(({ type }) => type === 'disconnected').length).toBeGreaterThan(2)
   })
 

@@ -1,9 +1,13 @@
 /** A host over HTTP on loopback, for tests: a real server and the real fetch. */
-import type { AddressInfo } from 'node:net'
-import { serve } from '@hono/node-server'
 import { afterEach } from 'vitest'
 import { createHost, type Host, type HostConfig } from '../../../src/host/index.ts'
-import { createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
+import {
+  createHttp,
+  type HttpOptions,
+  type HttpServer,
+  type ListenOptions,
+  listen,
+} from '../../../src/serve/http/index.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 
@@ -25,16 +29,18 @@ export interface Opened {
   readonly close: () => Promise<void>
 }
 
-export async function open(config: HostConfig, options: HttpOptions = {}): Promise<Opened> {
+export async function open(
+  config: HostConfig,
+  options: HttpOptions = {},
+  listening: ListenOptions = {},
+): Promise<Opened> {
   const host = createHost(config)
   const http = await createHttp(host, options)
-  const server = serve({ fetch: http.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false })
-  await new Promise<void>((resolve) => server.once('listening', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const listener = await listen(http, { port: 0, ...listening })
+  const { url } = listener
   const close = async (): Promise<void> => {
     await host.shutdown()
-    ;(server as unknown as { closeAllConnections(): void }).closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+    await listener.close(0)
   }
   closing.push(close)
   const call = (path: string, init: RequestInit & { readonly json?: unknown } = {}): Promise<Response> =>

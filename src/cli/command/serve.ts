@@ -1,0 +1,205 @@
+/** `holdfast serve`: the agents of a config over HTTP, until a signal. */
+import type { Store } from 'holdfast'
+import { createHost, type Host } from 'holdfast/host'
+import type { AccessLine, HttpListener, HttpServer } from 'holdfast/http'
+import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
+import { configError, shownPath } from '../config/config-errors.ts'
+import { EXIT } from '../exit-code.ts'
+import { hostedConfig, readyAgent } from '../open-agent.ts'
+import { unusable, wrongUsage } from '../refusal.ts'
+import { Workspace } from '../workspace.ts'
+import type { CommandContext } from './context.ts'
+import { watchedServe } from './serve-watch.ts'
+
+const DEFAULT_PORT = 4700
+/** Ports that are tried after the default one. */
+const MORE_PORTS = 100
+
+export async function serve(context: CommandContext): Promise<number> {
+  const { args, cwd, env } = context
+  const [word] = args.words
+  const option = args.value('config')
+  if (word !== undefined && option !== undefined)
+    throw wrongUsage('The config is given twice. Keep one: holdfast serve CONFIG')
+  const port = portOf(args.value('port'))
+  const workspace = await Workspace.load({ cwd, env, config: word ?? option })
+  if (args.has('watch')) return watchedServe(context, workspace)
+  const agents = await hostedAgents(context, workspace)
+  const store = workspace.openStore('create')
+  try {
+    const host = hostOf(workspace, agents(store), store)
+    const http = await httpOf(context, workspace, host)
+    const listener = await listening(http, { port, hostname: args.value('host') ?? '127.0.0.1' })
+    printStart(context, { listener, host, store })
+    host.start()
+    await stopSignal(context)
+    const closed = listener.close()
+    await host.shutdown()
+    await closed
+    return EXIT.done
+  } finally {
+    await store.close()
+  }
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw wrongUsage(`--port must be a number from 0 to 65535, not ${JSON.stringify(text)}.`)
+}
+
+type HostConfig = Parameters<typeof createHost>[0]
+
+/** Checks every agent and its model before the store is opened. */
+async function hostedAgents({ env }: CommandContext, workspace: Workspace) {
+  const ready = await Promise.all(
+    Object.keys(workspace.agents).map((agent) => readyAgent(workspace, { agent, env })),
+  )
+  return (store: Store): NonNullable<HostConfig['agents']> =>
+    Object.fromEntries(ready.map((agent) => [agent.name, hostedConfig(agent, store)]))
+}
+
+function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store): Host {
+  const { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
+  const options = { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs }
+  return inConfig(workspace.configPath, () =>
+    createHost({ store, agents: agents ?? {}, default: workspace.defaultAgent, ...given(options) }),
+  )
+}
+
+async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
+  const { createHttp } = await loadHttp()
+  const { authenticate, cors, maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } =
+    workspace.serve ?? {}
+  const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
+  try {
+    return await createHttp(host, {
+      ...given({ authenticate, cors, ...limits }),
+      accessLog: (line) => printAccess(context, line),
+      onError: (error) => printError(context, error),
+    })
+  } catch (error) {
+    throw inConfigError(workspace.configPath, error)
+  }
+}
+
+function inConfig<T>(path: string | undefined, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw inConfigError(path, error)
+  }
+}
+
+function inConfigError(path: string | undefined, error: unknown): unknown {
+  return path === undefined ? error : configError(path, error, 'serve: ')
+}
+
+function given<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [Name in keyof T]: Exclude<T[Name], undefined> }
+}
+
+async function loadHttp() {
+  try {
+    return await import('holdfast/http')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw unusable(
+      'serve needs two packages that are not installed: npm install hono @hono/node-server',
+      error,
+    )
+  }
+}
+
+interface Address {
+  readonly port: number | undefined
+  readonly hostname: string
+}
+
+/** On the given port, or on the default one and, if that is taken, the next free one. */
+async function listening(http: HttpServer, { port, hostname }: Address): Promise<HttpListener> {
+  const { listen } = await loadHttp()
+  const last = port ?? DEFAULT_PORT + MORE_PORTS
+  for (let next = port ?? DEFAULT_PORT; ; next++) {
+    try {
+      return await listen(http, { port: next, hostname })
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EADDRINUSE' && next < last) continue
+      throw addressError(error, { port: next, hostname })
+    }
+  }
+}
+
+function addressError(error: unknown, { port, hostname }: { port: number; hostname: string }): unknown {
+  const where = `${hostname}:${port}`
+  switch ((error as { readonly code?: unknown }).code) {
+    case 'EADDRINUSE':
+      return unusable(`${where} is taken. Choose another port with --port, or leave it out.`, error)
+    case 'EACCES':
+      return unusable(`You may not listen on ${where}. Choose a port from 1024 on.`, error)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EINVAL':
+      return wrongUsage(`${JSON.stringify(hostname)} is no address of this machine. Check --host.`)
+    case 'invalid-option':
+      return unusable(
+        `${JSON.stringify(hostname)} can be reached from other machines, and the config authenticates nobody. Set serve: { authenticate } in the config, or leave --host out. See docs/guide/http.md`,
+        error,
+      )
+    default:
+      return error
+  }
+}
+
+interface Started {
+  readonly listener: HttpListener
+  readonly host: Host
+  readonly store: Store
+}
+
+function printStart({ args, out }: CommandContext, { listener, host, store }: Started): void {
+  const { url } = listener
+  const journal = store.path === undefined ? 'in memory' : shownPath(store.path)
+  if (args.has('json')) out.json({ type: 'listening', url, agents: host.names, journal: store.path ?? null })
+  else
+    out.write(
+      styled`Listening on ${url}\nAgents: ${host.names.join(', ')}\nJournal: ${journal}\n${dim('Press Ctrl-C to stop.')}\n`,
+    )
+}
+
+function printAccess({ args, out }: CommandContext, line: AccessLine): void {
+  if (args.has('json')) out.json({ type: 'request', ...line })
+  else out.write(styled`${accessText(line)}\n`)
+}
+
+function accessText({ at, method, route, status, ms, tenant, actor, code }: AccessLine): Styled {
+  const who = tenant === undefined ? '' : ` ${tenant}/${actor ?? ''}`
+  const why = code === undefined ? '' : ` ${code}`
+  const text = `${method} ${route} ${status} ${ms} ms${who}${why}`
+  return styled`${dim(at.slice(11, 19))} ${status >= 400 ? red(text) : prose(text)}`
+}
+
+function printError({ args, err }: CommandContext, error: unknown): void {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (args.has('json')) err.json({ type: 'error', message })
+  else err.write(styled`${red('holdfast:')} ${prose(message)}\n`)
+}
+
+/** Resolves at the first signal, or when a watching parent is gone. A second signal ends the process at once. */
+async function stopSignal({ args, err }: CommandContext): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isStopping = false
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    if (isStopping) process.exit(signal === 'SIGINT' ? EXIT.cancelled : EXIT.terminated)
+    isStopping = true
+    if (!args.has('json'))
+      err.write(styled`Stopping after the calls under way. Press Ctrl-C again to stop at once.\n`)
+    resolve()
+  }
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  if (process.connected) process.once('disconnect', () => stop('SIGTERM'))
+  await promise
+}

@@ -1,0 +1,61 @@
+/** The open streams of a server: bounded in all and for each caller, ended when the reader leaves or the server closes. */
+import { HttpProblem } from './problem.ts'
+
+export interface OpenStream {
+  /** Aborts when the stream has to end. */
+  readonly signal: AbortSignal
+  /** Called when it has ended, by itself or not. */
+  readonly leave: () => void
+}
+
+export class OpenStreams {
+  readonly #most: number
+  readonly #mostEach: number
+  readonly #byCaller = new Map<string, number>()
+  readonly #open = new Set<AbortController>()
+  #isClosed = false
+
+  constructor(most: number, mostEach: number) {
+    this.#most = most
+    this.#mostEach = mostEach
+  }
+
+  get total(): number {
+    return this.#open.size
+  }
+
+  enter(caller: string, request: Request): OpenStream {
+    const own = this.#byCaller.get(caller) ?? 0
+    if (this.#isClosed) throw refused(503, 'shutdown', 'This server is shutting down.')
+    if (this.#open.size >= this.#most) throw refused(503, 'overloaded', TOO_MANY)
+    if (own >= this.#mostEach) throw refused(429, 'rate-limited', TOO_MANY)
+    const stop = new AbortController()
+    this.#open.add(stop)
+    this.#byCaller.set(caller, own + 1)
+    const leave = (): void => {
+      if (!this.#open.delete(stop)) return
+      const left = (this.#byCaller.get(caller) ?? 1) - 1
+      if (left > 0) this.#byCaller.set(caller, left)
+      else this.#byCaller.delete(caller)
+    }
+    // A reader that leaves before it has read anything cancels no stream: only its request aborts.
+    const end = (): void => {
+      leave()
+      stop.abort()
+    }
+    if (request.signal.aborted) end()
+    else request.signal.addEventListener('abort', end, { once: true })
+    return { signal: stop.signal, leave }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const stop of [...this.#open]) stop.abort()
+  }
+}
+
+const TOO_MANY = 'Too many streams are open. Close one first.'
+
+function refused(status: number, code: string, detail: string): HttpProblem {
+  return new HttpProblem({ status, code, detail, retryAfterS: 1 })
+}

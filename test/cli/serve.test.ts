@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { until } from '../turn/kit.ts'
+import { launch } from './gate/world.ts'
+import { cleanEnv, Folders, LAUNCH } from './kit.ts'
+
+const folders = new Folders()
+const children: ChildProcess[] = []
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+afterAll(() => folders.remove())
+
+interface Line {
+  readonly type: string
+  readonly url?: string
+  readonly [name: string]: unknown
+}
+
+/** `holdfast serve --json` in a process, with the lines that it prints. */
+function serve(cwd: string, ...args: readonly string[]) {
+  const child = spawn(process.execPath, [...LAUNCH, 'serve', '--json', ...args], { cwd, env: cleanEnv() })
+  children.push(child)
+  const lines: Line[] = []
+  let errors = ''
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Line))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const listening = async (count = 1): Promise<Line> => {
+    await until('it listens', () => {
+      if (child.exitCode !== null) throw new Error(errors)
+      return lines.filter(({ type }) => type === 'listening').length >= count
+    })
+    return lines.findLast(({ type }) => type === 'listening') as Line
+  }
+  return { child, lines, exit, listening }
+}
+
+describe('serve', () => {
+  test('answers, logs requests, and stops with code 0 while a stream is open', async () => {
+    const cwd = folders.make()
+    // The default port is taken, by this or by another program.
+    const taken = createServer()
+      .on('error', () => {})
+      .listen(4700, '127.0.0.1')
+    const { child, lines, exit, listening } = serve(cwd)
+    const { url = '', agents, journal } = await listening()
+    taken.close()
+    expect(Number(new URL(url).port)).toBeGreaterThan(4700)
+    expect([agents, journal]).toEqual([['assistant'], join(cwd, '.holdfast', 'holdfast.db')])
+    const conversation = createClient({ url, retries: 0 }).conversation('assistant:x')
+    expect(await conversation.ask('What is 2 + 3?')).toMatchObject({ status: 'completed' })
+    const stream = await fetch(`${url}/conversations/assistant:x/events`)
+    child.kill('SIGTERM')
+    expect(await stream.text()).toContain('event: entry')
+    expect(await exit).toBe(0)
+    expect(lines.map(({ type, route, status }) => [type, route, status])).toEqual([
+      ['listening', undefined, undefined],
+      ['request', 'send', 200],
+      ['request', 'events', 200],
+    ])
+  })
+
+  test('starts again when the config changes, and goes with its parent', async () => {
+    const config = (name: string) =>
+      `import { ScriptedModel } from 'holdfast/testing'\nexport default { agents: { ${name}: { model: new ScriptedModel(['x']) } } }\n`
+    const cwd = folders.make({ 'holdfast.config.ts': config('one') })
+    const { child, exit, listening } = serve(cwd, '--watch', '--port', '0')
+    expect((await listening()).agents).toEqual(['one'])
+    writeFileSync(join(cwd, 'holdfast.config.ts'), config('two'))
+    const { agents, url = '' } = await listening(2)
+    expect(agents).toEqual(['two'])
+    child.kill('SIGINT')
+    expect(await exit).toBe(0)
+    await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+  })
+
+  test.each([
+    [['--host', '0.0.0.0'], 3, 'serve: { authenticate }'],
+    [['--host', '192.0.2.1.'], 3, 'can be reached from other machines'],
+    [['--port', '70000'], 2, 'from 0 to 65535'],
+    [['--port', 'taken'], 3, 'is taken. Choose another port'],
+    [['none.ts'], 3, 'none.ts does not exist'],
+    [['a.ts', '--config', 'b.ts'], 2, 'given twice'],
+    [['auth.ts'], 3, 'serve has no "auth". Known are authenticate, cors'],
+    [['ttl.ts'], 3, 'serve: This host has no agent or graph "other"'],
+  ])('%j is refused with %i', async (args, code, text) => {
+    const cwd = folders.make({
+      'auth.ts': `export default { agents: { a: { model: 'reflex' } }, serve: { auth: 1 } }`,
+      'ttl.ts': `export default { agents: { a: { model: 'reflex' } }, serve: { ttlMs: { other: 1 } } }`,
+    })
+    const taken = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => taken.once('listening', resolve))
+    const { port } = taken.address() as { port: number }
+    const given = args.map((arg) => (arg === 'taken' ? String(port) : arg))
+    const recorded = await launch({ args: ['serve', ...given], isTTY: false, cwd })
+    taken.close()
+    expect([recorded.code, recorded.stderr]).toEqual([code, expect.stringContaining(text)])
+  })
+})
