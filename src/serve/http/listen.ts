@@ -100,9 +100,9 @@ function serverWith(listener: Listener, options: ListenOptions): Server {
   )
   server.maxConnections = maxConnections
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
-  // A socket without a request is idle, one with unread output is stalled; any other waits for a turn, which may take long.
+  // A socket after its requests is idle, one with unread output is stalled; any other waits for a turn, which may take long.
   server.setTimeout(options.stallMs ?? 60_000, (socket) => {
-    if (socket.writableLength > 0 || !answering.has(socket)) socket.destroy()
+    if (socket.writableLength > 0 || answering.isIdle(socket)) socket.destroy()
   })
   server.on('checkExpectation', (_, response) => writeProblem(response, EXPECTATION))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -123,8 +123,9 @@ class Answering {
     response.once('close', () => open.delete(response))
   }
 
-  has(socket: Duplex): boolean {
-    return (this.#open.get(socket)?.size ?? 0) > 0
+  /** True after the last answer; before the first request, the limit for headers counts. */
+  isIdle(socket: Duplex): boolean {
+    return this.#open.get(socket)?.size === 0
   }
 
   /** True if nothing is under way but the request that is malformed itself, in its body. */

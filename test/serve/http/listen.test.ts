@@ -103,7 +103,7 @@ describe('a listening server', () => {
     const replies = Array.from({ length: turns }, () => 'x'.repeat(1_000_000))
     const model = new ScriptedModel([...replies, () => gate.promise.then(() => 'late')])
     const config = { store: memoryStore(), agents: { a: { model } } }
-    const { url, call } = await open(config, {}, { stallMs: 100, keepAliveMs: 100 })
+    const { url, call } = await open(config, {}, { stallMs: 100 })
     const ask = () => call('/conversations/a:1/messages?wait=true', { json: { message: 'Hi' } })
     for (let turn = 0; turn < turns; turn++) await (await ask()).text()
     const waiting = ask()
@@ -114,7 +114,8 @@ describe('a listening server', () => {
     await until('it is open', async () => (await streams()) === '1')
     await until('it is disconnected', async () => (await streams()) === '0')
     socket.destroy()
-    expect(await answerTo(url, 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')).toContain('200 OK')
+    const idle = await open({ store: memoryStore(), agents: agents() }, {}, { keepAliveMs: 100 })
+    expect(await answerTo(idle.url, 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')).toContain('200 OK')
     gate.resolve()
     expect((await waiting).status).toBe(200)
   })
