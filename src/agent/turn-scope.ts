@@ -1,11 +1,12 @@
 /** Extends a driver's loop scope for an agent: sightings, the person's state, and the messages of a graph's state. */
 import { chain } from '../base/index.ts'
-import { idsAround, type JournalState } from '../drive/index.ts'
+import { approvalsAround, idsAround, type JournalState } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
 import type { JournalView, LoopScope } from '../loop/index.ts'
 import type { Entry, Message } from '../protocol/index.ts'
 import type { TurnPart, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
+import { personGrants } from './grants.ts'
 import { journalSightings } from './sightings.ts'
 
 type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' | 'schemaNamed'> & {
@@ -15,14 +16,15 @@ type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' |
 /** Makes the scopes of a conversation's turns. Its own parts are made once: they last as long as the conversation. */
 export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalState) => TurnScope {
   const { agent, definition, metadata, extras, schemaNamed } = own
-  let lasting: Pick<TurnScope, 'sightings' | 'actor'> | undefined
+  let lasting: Pick<TurnScope, 'sightings' | 'actor' | 'grants'> | undefined
   return (scope, journal) => {
     const { store } = journal
     lasting ??= {
       sightings: journalSightings(store, scope.key, () => journal.session.cleared ?? 0),
       actor: (principal) => actorState(store, principal),
+      grants: (principal) => personGrants(store, principal),
     }
-    const { sightings, actor } = lasting
+    const { sightings, actor, grants } = lasting
     const { view, artifacts } = scope
     return {
       ...scope,
@@ -35,7 +37,9 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
       schemaNamed,
       sightings,
       actor,
+      grants,
       above: idsAround(),
+      approvalsAbove: approvalsAround(),
     }
   }
 }

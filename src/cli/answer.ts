@@ -19,12 +19,19 @@ export function answerFrom(request: RequestData, typed: string): Json {
 const YES = /^(y|yes|true|ok)$/i
 /** `no`, with an optional reason. */
 const NO = /^(n|no|false)(?:[\s,;:.-]+(.+))?$/is
+/** A rejection that ends the turn. */
+const STOP = /^stop(?:[\s,;:.-]+(.+))?$/is
+const SCOPE = /^(session|always)$/i
 
 function confirmationFrom(text: string): Json {
   if (YES.test(text)) return true
   const no = NO.exec(text)
   if (no !== null) return no[2] === undefined ? false : { approved: false, reason: no[2] }
-  return jsonFrom(text)
+  const stop = STOP.exec(text)
+  if (stop !== null)
+    return { approved: false, stop: true, ...(stop[1] === undefined ? {} : { reason: stop[1] }) }
+  const scope = SCOPE.exec(text)?.[1]?.toLowerCase()
+  return scope === undefined ? jsonFrom(text) : { approved: true, scope }
 }
 
 function choiceFrom({ options = [], multiple }: RequestData, text: string): Json {
@@ -62,14 +69,20 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /** The problem with an answer that no agent would accept, if there is one. */
-export function problemWith({ kind, options = [] }: RequestData, answer: Json): string | undefined {
+export function problemWith({ kind, options = [], about }: RequestData, answer: Json): string | undefined {
   if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer))
-    return 'Type yes or no; "no, too many" adds a reason. Press Enter to answer later.'
+    return 'Type yes or no; "no, too many" adds a reason, "stop" ends the turn. Press Enter to answer later.'
+  if (isScoped(answer) && !Array.isArray(about?.['grants']))
+    return 'Nothing is offered beyond this call: type yes or no.'
   if (kind !== 'choice') return undefined
   const offered = options.map(optionText)
   const chosen = Array.isArray(answer) ? (answer as readonly Json[]) : [answer]
   const unknown = chosen.find((each) => !offered.includes(optionText(each)))
   return unknown === undefined ? undefined : `${optionText(unknown)} is no option.`
+}
+
+function isScoped(answer: Json): boolean {
+  return typeof answer === 'object' && answer !== null && 'scope' in answer && answer.scope !== 'once'
 }
 
 function isVerdict(answer: Json): boolean {

@@ -3,7 +3,7 @@
  * alone where that is unambiguous.
  */
 import { type ContextKey, contextKey, LOCAL_OWNER, type Store } from 'holdfast'
-import { STATE_CONTEXT } from 'holdfast/operate'
+import { GRANTS_CONTEXT, STATE_CONTEXT } from 'holdfast/operate'
 import type { Head } from 'holdfast/store'
 import { EXIT } from './exit-code.ts'
 import { Refusal, wrongUsage } from './refusal.ts'
@@ -88,7 +88,10 @@ export async function freshId(store: Store, agent: string, now: Date): Promise<s
   }
 }
 
-/** All conversations of this owner, most recently active first; the journal of the person's selections is none. */
+/** Journals of a person that are no conversations. */
+const OWN_JOURNALS: readonly string[] = [STATE_CONTEXT, GRANTS_CONTEXT]
+
+/** All conversations of this owner, most recently active first. */
 export async function listContexts(store: Store, prefix?: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined; ; ) {
@@ -97,7 +100,7 @@ export async function listContexts(store: Store, prefix?: string): Promise<Head[
       ...(prefix === undefined ? {} : { prefix }),
       ...(cursor === undefined ? {} : { cursor }),
     })
-    heads.push(...page.heads.filter(({ key }) => key.contextId !== STATE_CONTEXT))
+    heads.push(...page.heads.filter(({ key }) => !OWN_JOURNALS.includes(key.contextId)))
     cursor = page.next
     if (cursor === undefined) return heads
   }

@@ -21,7 +21,7 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { callsAround } from '../tool/index.ts'
+import { type Approvals, callsAround } from '../tool/index.ts'
 
 export interface ChildScope {
   readonly config: {
@@ -43,6 +43,8 @@ export interface ChildScope {
   readonly artifacts?: LoopScope['artifacts']
   /** The judge of ids of the caller. */
   readonly ids?: IdsAbove
+  /** The approval policies of the caller and of those above it. */
+  readonly approvals?: Approvals
   /** The answers to the caller, as given, by request id. */
   readonly answers?: Readonly<Record<string, Json>>
   /** The origins of answers that no person gave, by request id. */
@@ -105,6 +107,15 @@ export function idsAround(): IdsAbove | undefined {
   for (const context of callsAround()) {
     const { [CHILD_SCOPE]: childScope } = context as { readonly [CHILD_SCOPE]?: ChildScope }
     if (childScope !== undefined) return childScope.ids
+  }
+  return undefined
+}
+
+/** The approval policies of the agents whose awaited calls are around the running code. */
+export function approvalsAround(): Approvals | undefined {
+  for (const context of callsAround()) {
+    const { approvals } = (context as { readonly [CHILD_SCOPE]?: ChildScope })[CHILD_SCOPE] ?? {}
+    if (approvals !== undefined) return approvals
   }
   return undefined
 }

@@ -6,7 +6,7 @@
 
 import type { Limits } from '../loop/index.ts'
 import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
-import type { AskRequest, Credentials } from '../tool/index.ts'
+import { type AskRequest, type Credentials, FROM_BELOW } from '../tool/index.ts'
 import type { AnswerOrigins } from './answers.ts'
 import { attachCause } from './cause.ts'
 import type { ChildScope } from './child-scope.ts'
@@ -138,8 +138,10 @@ async function answersFor(
   return matching
 }
 
+type QuestionBelow = AskRequest & { readonly name: string; readonly [FROM_BELOW]: true }
+
 /** A child's question as the caller asks it, with the same expiry. */
-export function questionFrom(request: RequestData, now: number): AskRequest & { readonly name: string } {
+export function questionFrom(request: RequestData, now: number): QuestionBelow {
   const { requestId, kind, prompt, options, multiple, schema, about, expiresAt } = request
   return {
     kind: kind as AskRequest['kind'],
@@ -150,6 +152,7 @@ export function questionFrom(request: RequestData, now: number): AskRequest & { 
     ...(schema === undefined ? {} : { schema }),
     ...(about === undefined ? {} : { about }),
     ...(expiresAt === undefined ? {} : { expiresInMs: Math.max(1, expiresAt - now) }),
+    [FROM_BELOW]: true,
   }
 }
 

@@ -35,6 +35,8 @@ export type {
   EntryKind,
   EntryType,
   FilePart,
+  Grant,
+  GrantScope,
   ImportData,
   InboxType,
   InputOrigin,

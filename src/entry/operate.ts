@@ -4,6 +4,7 @@ export type {
   AppendedMessage,
   ArtifactStore,
   DriveResult,
+  GivenGrant,
   MessageStore,
   StateStore,
   Stuck,
@@ -11,7 +12,16 @@ export type {
   TurnStep,
   Views,
 } from '../agent/index.ts'
-export { listStuck, STATE_CONTEXT, settleCall, takeOver, viewsOf } from '../agent/index.ts'
+export {
+  GRANTS_CONTEXT,
+  listGrants,
+  listStuck,
+  revokeGrants,
+  STATE_CONTEXT,
+  settleCall,
+  takeOver,
+  viewsOf,
+} from '../agent/index.ts'
 export type { Ids, Timer, WaitOptions } from '../base/index.ts'
 export { clearContext, forkContext, pruneContext, recreateContext } from '../journal/index.ts'
 export { nearestName } from '../protocol/index.ts'

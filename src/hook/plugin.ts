@@ -10,7 +10,7 @@ import {
   type OptionRules,
   quote,
 } from '../protocol/index.ts'
-import type { ToolsOption } from '../tool/index.ts'
+import type { ApprovalPolicy, ToolsOption } from '../tool/index.ts'
 import type { Hook, Hooks, PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
@@ -21,6 +21,11 @@ export interface PluginParts {
   readonly tools?: ToolsOption
   /** Appended to the system prompt. */
   readonly prompt?: string
+  /**
+   * Decides about calls before the tools' own `approve`, also for the agents below this one. Of several plugins the
+   * strictest decision counts.
+   */
+  readonly approve?: ApprovalPolicy
 }
 
 /** The parts, or a function that makes them, called once for each agent. */
@@ -71,11 +76,19 @@ export function pluginParts(plugins: readonly Plugin[]): readonly PluginParts[] 
   return parts
 }
 
-const PARTS: OptionRules<PluginParts> = { name: null, on: null, tools: null, prompt: null }
+const PARTS: OptionRules<PluginParts> = {
+  name: null,
+  on: null,
+  tools: null,
+  prompt: null,
+  approve: 'a function',
+}
 
 function checkParts(parts: unknown): PluginParts {
   if (typeof parts !== 'object' || parts === null || Array.isArray(parts))
-    throw invalid('a plugin must be an object { name, on, tools, prompt } or a function that gives one')
+    throw invalid(
+      'a plugin must be an object { name, on, tools, prompt, approve } or a function that gives one',
+    )
   const { name, on, tools, prompt } = parts as Record<string, unknown>
   if (typeof name !== 'string' || name === '') throw invalid('a plugin must have a name')
   checkOptions(parts, { place: `The plugin ${name}`, options: PARTS, foreign: { hooks: 'on' } })

@@ -52,6 +52,7 @@ export function draftOf(session: Session): Draft {
     imports: session.imports,
     active: session.active,
     activeSince: session.activeSince,
+    grants: session.grants,
     graph: session.graph,
     erasedUpTo: session.erasedUpTo,
     cleared: session.cleared,

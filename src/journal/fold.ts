@@ -311,6 +311,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.imports = undefined
     draft.stopped = undefined
     draft.outputSchema = undefined
+    draft.grants = undefined
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
     // A cleared run has nothing to resume.
@@ -349,6 +350,9 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     else if (draft.activeSince !== undefined) draft.activeSince = undefined
     if (values.length > 0) draft.active = values
     else draft.active = undefined
+  },
+  grants(draft, { data: { values } }) {
+    draft.grants = values.length > 0 ? values : undefined
   },
   state(draft, { data }) {
     draft.metadata = data.metadata

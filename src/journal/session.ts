@@ -6,6 +6,7 @@ import type {
   ActiveValue,
   Entry,
   EntryOf,
+  Grant,
   Ground,
   InputOrigin,
   Json,
@@ -31,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 10
+export const SESSION_FORMAT = 11
 
 export type Session = {
   readonly seq: number
@@ -72,6 +73,8 @@ export type Session = {
   readonly active?: readonly ActiveValue[]
   /** The entries that selected them, by entity; absent for selections of another conversation. */
   readonly activeSince?: { readonly [entity: string]: number }
+  /** Grants of this conversation, each for one person. */
+  readonly grants?: readonly Grant[]
   /** Position and state of the graph's run: as large as its author lets it become. */
   readonly graph?: GraphPosition
   /** Positions up to here belonged to an erased conversation of this name. */

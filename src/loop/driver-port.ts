@@ -9,6 +9,7 @@ import type {
   DeltaData,
   DeltaType,
   Entry,
+  Grant,
   JsonObject,
   Message,
   NewEntry,
@@ -67,6 +68,8 @@ export interface LoopScope {
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void
   /** The principal's credentials, if this process has them or can get them (R19). */
   readonly credentials: (principal: Principal) => MaybePromise<Credentials | undefined>
+  /** The grants of a person in all conversations. Without it, a conversation keeps its own. */
+  readonly grants?: ((principal: Principal) => PersonGrants) | undefined
   /** The artifacts for one call, which redact what it writes. */
   readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
   /** Arguments of calls that are stored redacted (R19). */
@@ -79,6 +82,12 @@ export interface LoopScope {
   readonly late: (callId: string, settled: Settled) => void
   /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
   readonly abandoned?: ((callId: string) => void) | undefined
+}
+
+export interface PersonGrants {
+  readonly read: () => Promise<readonly Grant[]>
+  /** Adds patterns; those that are granted already stay as they are. */
+  readonly add: (patterns: readonly string[], at: number) => Promise<void>
 }
 
 export interface Continuation {

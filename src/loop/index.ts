@@ -8,6 +8,7 @@ export {
   type LoopScope,
   type LoopTerms,
   type Next,
+  type PersonGrants,
 } from './driver-port.ts'
 export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'

@@ -87,6 +87,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'effect.start': true,
   'effect.end': SETTLED,
   active: { values: { '*': { entity: true, at: true, origin: true } }, by: true, chosen: true },
+  grants: { values: { '*': { tenant: true, actor: true, at: true } } },
   import: { messages: MESSAGES, source: true, key: true, continues: true, origin: true },
   state: REDACTED_VALUE,
   compact: { upTo: true, kept: true, receipt: true },

@@ -5,9 +5,12 @@ import {
   type Entry,
   type InputOrigin,
   type Json,
+  offeredGrants,
+  type Principal,
   pickedTexts,
   quote,
   type RequestData,
+  withGrants,
 } from '../protocol/index.ts'
 import { answerTo, type Confirmation, type Credentials, checkAnswer, confirmationIn } from '../tool/index.ts'
 import { dataOf, type RunBase } from './run-base.ts'
@@ -78,7 +81,7 @@ export function expire(run: RunBase): void {
 }
 
 async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
-  const { requestId, value, origin } = dataOf(entry, 'answer')
+  const { requestId, value, origin, principal = run.open.principal } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const open = run.open.requests.find((candidate) => candidate.requestId === requestId)
   const question = open && (await run.scope.view.request(open.seq))
@@ -90,6 +93,8 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
     const posted = origin === undefined ? {} : { origin }
     const picked = pickedTexts(question ?? {}, value)
     const offered = picked.length === 0 ? {} : { picked }
+    // Only a person grants: a program may approve a call, and nothing beyond it.
+    if (origin === undefined && question !== undefined) await grant(run, { question, value, principal })
     run.draft.append('request.end', { requestId, how: 'answered', value, ...posted, ...offered }, takes)
   } else {
     run.draft.append('take', { as: 'nothing', reason: problem }, takes)
@@ -98,6 +103,27 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
       message: `The answer to ${requestId} was not used: ${problem}`,
     })
   }
+}
+
+interface GivenGrant {
+  readonly question: RequestData
+  readonly value: Json
+  readonly principal: Principal
+}
+
+/** Keeps a grant before its answer is taken, so that a crash between the two repeats it and adds nothing. */
+async function grant(run: RunBase, { question, value, principal }: GivenGrant): Promise<void> {
+  const { scope = 'once' } = question.kind === 'confirmation' ? confirmationIn(value) : {}
+  const patterns = offeredGrants(question.about)
+  if (scope === 'once' || patterns.length === 0) return
+  const at = run.scope.clock.now()
+  const { tenant, actor } = principal
+  const persons = scope === 'always' ? run.scope.grants?.(principal) : undefined
+  if (persons !== undefined) await persons.add(patterns, at)
+  else
+    run.draft.append('grants', {
+      values: withGrants(run.session.grants ?? [], patterns, { tenant, actor, at }),
+    })
 }
 
 async function wrongWith(

@@ -31,5 +31,9 @@ export type {
   TurnPoint,
 } from '../hook/index.ts'
 export type { HookName } from '../protocol/index.ts'
+export type { ApprovalPolicy, PolicyCall, PolicyDecision } from '../tool/index.ts'
+export type { ApprovalPolicyOptions, PolicyArguments } from './approval-policy.ts'
+export { approvalPolicy } from './approval-policy.ts'
+export type { ApprovalRule } from './approval-rules.ts'
 export type { BreakpointOptions, BreakpointTools, Stop } from './breakpoint.ts'
 export { breakpoint } from './breakpoint.ts'

@@ -32,7 +32,7 @@ const CHECKS: { readonly [name: string]: Check } = {
   count: { what: 'a number of messages', holds: isWhole },
   entries: { what: 'a number of entries', holds: isWhole },
   object: { what: 'an object', holds: isObject },
-  objects: { what: 'a list of selections', holds: (value) => isList(value, isObject) },
+  objects: { what: 'a list of objects', holds: (value) => isList(value, isObject) },
   principal: { what: 'an object with the texts tenant and actor', holds: isPrincipal },
   content: { what: 'a text that is not blank, or a list of text and file parts', holds: isUserContent },
   parts: { what: 'a list of parts', holds: (value) => isList(value, isPart) },

@@ -5,7 +5,7 @@ import { ENTRY_KINDS, ENTRY_TABLE, isInboxType } from './entry-table.ts'
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
-  ...['take', 'note', 'phase', 'tool.late', 'usage', 'base', 'artifact', 'active', 'state'],
+  ...['take', 'note', 'phase', 'tool.late', 'usage', 'base', 'artifact', 'active', 'grants', 'state'],
   ...['graph.start', 'graph.queue', 'graph.step', 'effect.start'],
 ]
 const progress = [

@@ -99,6 +99,7 @@ export const ENTRY_TABLE = {
   'effect.end': { v: 1, progress: true, shape: { callId: 'text' } },
 
   active: { v: 1, shape: { values: 'objects' } },
+  grants: { v: 1, unbuffered: true, shape: { values: 'objects' } },
   import: {
     v: 1,
     progress: true,

@@ -7,6 +7,7 @@
 import type { ArtifactChange } from './artifact.ts'
 import type { Principal } from './context.ts'
 import type { ActiveValue, Ground, Sighting } from './entity.ts'
+import type { Grant } from './grant.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { AssistantPart, Message, SettledStatus, UserContent } from './message.ts'
 import type { OutcomeReason, Usage } from './outcome.ts'
@@ -254,6 +255,8 @@ export interface EntryData {
     readonly by?: string
     readonly chosen?: readonly string[]
   }
+  /** All grants from here on: of the conversation, or, in a person's own journal, of the person. */
+  grants: { readonly values: readonly Grant[] }
   import: ImportData
   /** State that the owner stores with the conversation. */
   state: {

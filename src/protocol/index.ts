@@ -49,6 +49,15 @@ export type {
 } from './event.ts'
 export { DELTA_TYPES, isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
+export type { Grant, GrantScope } from './grant.ts'
+export {
+  GRANT_SCOPES,
+  MAX_PATTERN,
+  offeredGrants,
+  patternsOf,
+  withGrants,
+  withoutGrants,
+} from './grant.ts'
 export type { HookKind, HookName } from './hook-table.ts'
 export {
   beforePrompt,

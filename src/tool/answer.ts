@@ -1,5 +1,13 @@
 /** Checks an answer against its request. Knows nothing of askers and answerers. */
-import { canonical, type Json, quote, type RequestData } from '../protocol/index.ts'
+import {
+  canonical,
+  GRANT_SCOPES,
+  type GrantScope,
+  type Json,
+  offeredGrants,
+  quote,
+  type RequestData,
+} from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import { issueLines } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
@@ -8,20 +16,22 @@ import { JsonProblem, toJson } from './to-json.ts'
 export interface Confirmation {
   readonly approved: boolean
   readonly reason?: string
+  /** How long an approval holds for the patterns that the request offers. Default: `once`. */
+  readonly scope?: GrantScope
+  /** A rejection that ends the turn. */
+  readonly stop?: true
 }
 
-export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema'>
+export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema' | 'about'>
 
 /**
- * The problem of an answer as a sentence; undefined if it is valid. A confirmation is true, false, or `{ approved, reason?
- * }`; a choice is one of the options, or a list of some; a text is not empty; data fits the schema.
+ * The problem of an answer as a sentence; undefined if it is valid. A confirmation is true, false, or `{ approved, reason?,
+ * scope?, stop? }`; a choice is one of the options, or a list of some; a text is not empty; data fits the schema.
  */
 export async function checkAnswer(request: AnsweredRequest, value: Json): Promise<string | undefined> {
   switch (request.kind) {
     case 'confirmation':
-      return isConfirmation(value)
-        ? undefined
-        : `A confirmation is true, false, or { "approved": true or false, "reason": "…" }; this is ${shown(value)}.`
+      return confirmationProblem(request, value)
     case 'choice':
       return choiceProblem(request, value)
     case 'text':
@@ -40,18 +50,41 @@ export function answerTo(kind: string | undefined, value: Json): Json {
   return kind === 'confirmation' ? confirmationIn(value).approved : value
 }
 
-/** A checked answer to a confirmation, which may be true, false, or `{ approved, reason? }`. */
+/** A checked answer to a confirmation, which may be true, false, or `{ approved, reason?, scope?, stop? }`. */
 export function confirmationIn(value: Json | undefined): Confirmation {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { approved: value === true }
-  const { approved, reason } = value as { readonly approved?: Json; readonly reason?: Json }
-  return { approved: approved === true, ...(typeof reason === 'string' ? { reason } : {}) }
+  const { approved, reason, scope, stop } = value as Readonly<Record<keyof Confirmation, Json | undefined>>
+  return {
+    approved: approved === true,
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(approved === true && isScope(scope) ? { scope } : {}),
+    ...(approved !== true && stop === true ? { stop } : {}),
+  }
+}
+
+function isScope(scope: Json | undefined): scope is GrantScope {
+  return (GRANT_SCOPES as readonly unknown[]).includes(scope)
+}
+
+function confirmationProblem({ about }: AnsweredRequest, value: Json): string | undefined {
+  if (!isConfirmation(value))
+    return `A confirmation is true, false, or { "approved": true or false, "reason": "…" }; this is ${shown(value)}.`
+  const { approved, scope = 'once', stop } = value as Partial<Record<keyof Confirmation, Json>>
+  if (!isScope(scope))
+    return `The scope of an approval is ${GRANT_SCOPES.join(', ')}; this is ${shown(scope)}.`
+  if (scope !== 'once' && approved !== true) return 'Only an approval has a scope: set "approved" to true.'
+  if (scope !== 'once' && offeredGrants(about).length === 0)
+    return 'This question offers no grant: approve it without a scope.'
+  if (stop === true && approved === true) return 'Only a rejection stops the turn: set "approved" to false.'
+  return undefined
 }
 
 function isConfirmation(value: Json): boolean {
   if (typeof value === 'boolean') return true
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { approved, reason, ...rest } = value as Record<string, Json | undefined>
+  const { approved, reason, scope: _, stop, ...rest } = value as Record<string, Json | undefined>
   if (typeof approved !== 'boolean' || Object.keys(rest).length > 0) return false
+  if (stop !== undefined && typeof stop !== 'boolean') return false
   return reason === undefined || typeof reason === 'string'
 }
 

@@ -20,7 +20,7 @@ export async function approvalOf(
 ): Promise<string | undefined> {
   const { approve } = tool
   if (approve === 'never') return undefined
-  const usual = question(call, secrets)
+  const usual = usualQuestion(call, secrets)
   if (approve === 'always') return usual
   try {
     const answer: Approval = await approve(call)
@@ -38,7 +38,11 @@ const LONGEST_INPUT = 500
 /** Invisible characters, and those that change how others are displayed: a person must see the approved input. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-function question({ tool, input }: ApprovalCall, secrets: Redactor): string {
+/** The runtime's own question: the tool and its arguments. */
+export function usualQuestion(
+  { tool, input }: Pick<ApprovalCall, 'tool' | 'input'>,
+  secrets: Redactor,
+): string {
   const json = toJson(input)
   if (json instanceof JsonProblem) return `May ${quote(tool)} be run?`
   const text = JSON.stringify(secrets.json(json))

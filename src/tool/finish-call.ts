@@ -18,6 +18,7 @@ import {
   type AskRequest,
   askedBy,
   DEFAULT_NAME,
+  FROM_BELOW,
   isToolResult,
   type ToolResult,
   usedBefore,
@@ -181,8 +182,10 @@ async function questionsOf(
     if (secrets.isIn(question.name)) return badQuestion(tool, 'its name contains a credential', secrets)
     written.push(secrets.json(question))
   }
-  const bytes = jsonBytes(written)
   const most = Math.min(tool.maxResultBytes, MAX_OUTPUT_BYTES)
+  // Previews from below are of use, and no reason to fail the call.
+  if (jsonBytes(written) > most) for (const [at, one] of written.entries()) written[at] = withoutPreview(one)
+  const bytes = jsonBytes(written)
   if (bytes > most) return badQuestion(tool, `it has ${bytes} bytes and at most ${most} are allowed`, secrets)
   return { requests: written }
 }
@@ -201,11 +204,24 @@ async function storedRequest(tool: Tool, request: AskRequest): Promise<AskedRequ
     options,
     multiple: multiple ? true : undefined,
     expiresInMs,
-    about,
+    about: FROM_BELOW in request ? about : withoutOffers(about),
   })
   if (json instanceof JsonProblem) return json.message
   const problem = jsonSchema && (await schemaProblem(jsonSchema))
   return problem === undefined ? (json as AskedRequest) : `its schema cannot be used: ${problem}`
+}
+
+function withoutPreview(question: AskedRequest): AskedRequest {
+  if (question.about?.['preview'] === undefined) return question
+  const preview = { error: 'The previews are too long to be shown here.' }
+  return { ...question, about: { ...question.about, preview } }
+}
+
+/** Only the runtime offers grants: a tool could have others granted than the person reads. */
+function withoutOffers(about: JsonObject | undefined): JsonObject | undefined {
+  if (about?.['grants'] === undefined) return about
+  const { grants: _, ...rest } = about
+  return rest
 }
 
 function questionSchema(schema: AskRequest['schema']): JsonObject | string | undefined {

@@ -25,11 +25,21 @@ export { cutOutput } from './cut-output.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
 export { jsonSchema } from './json-schema.ts'
+export type {
+  ApprovalPolicy,
+  Approvals,
+  Judgement,
+  NamedPolicy,
+  PolicyCall,
+  PolicyDecision,
+} from './policy.ts'
+export { judgeCall } from './policy.ts'
 export type { Prepared, RequestedCall } from './prepare-call.ts'
 export { checkTools, prepareCall } from './prepare-call.ts'
+export { previewOf } from './preview.ts'
 export { NO_SECRETS, Redactor, redactorOf } from './redact.ts'
 export type { Ask, AskKind, AskRequest, ToolResult, ToolResultOptions } from './result.ts'
-export { ask, askBelow, askedBy, toolResult } from './result.ts'
+export { ask, askBelow, askedBy, FROM_BELOW, toolResult } from './result.ts'
 export type { CallRun } from './run-call.ts'
 export { callsAround, inputOrigin, runAround, runCall, verifyCall } from './run-call.ts'
 export type { SchemaNode } from './schema-node.ts'

@@ -18,6 +18,8 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
 const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
 const ASK: unique symbol = Symbol.for('holdfast.ask')
 const USED: unique symbol = Symbol.for('holdfast.ask.usage')
+/** Marks a question that the runtime passes on from a conversation below. No tool has the symbol. */
+export const FROM_BELOW: unique symbol = Symbol('holdfast.ask.below')
 
 /** A result with one form for the model and another for people. Created by `toolResult`. */
 export interface ToolResult<out T> {

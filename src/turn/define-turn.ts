@@ -71,6 +71,9 @@ export function defineTurn(
     ...promptOf(systemPrompt, parts, config.name),
     lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
+    policies: parts.flatMap(({ name, approve }) =>
+      approve === undefined ? [] : [{ name, decide: approve }],
+    ),
     grounding,
     ...(output === undefined ? {} : { output: outputSchema('output', output) }),
     outputRetries,

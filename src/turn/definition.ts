@@ -5,7 +5,7 @@ import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, LoopTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
 import type { AssistantPart, JsonObject, Message, Principal, PromptVersion } from '../protocol/index.ts'
-import type { Credentials, Tool } from '../tool/index.ts'
+import type { Credentials, NamedPolicy, Tool } from '../tool/index.ts'
 import type { OutputSchema } from './output-schema.ts'
 
 export interface TurnDefinition extends LoopTerms {
@@ -25,6 +25,8 @@ export interface TurnDefinition extends LoopTerms {
   /** The number of calls of a round that run at the same time; Infinity: all. */
   readonly toolConcurrency: number
   readonly hooks: HookRegistry
+  /** The approval policies of the plugins. */
+  readonly policies: readonly NamedPolicy[]
   readonly grounding: GroundingSetup
   /** The schema of the output of every turn that has none of its own. */
   readonly output?: OutputSchema

@@ -1,6 +1,5 @@
 /** Runs the calls of a group together, and settles each as soon as it ends. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
   answerOriginsOf,
@@ -22,22 +21,16 @@ import {
   XRAY,
   type XraySource,
 } from '../tool/index.ts'
+import { approvalsOf, stopIfAsked } from './approval.ts'
 import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
+import type { Ready } from './ready.ts'
 import { xraySource } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
-
-/** A call that may start. */
-export interface Ready {
-  readonly call: Call
-  readonly tool: Tool
-  readonly input: unknown
-  readonly argsKey: string
-}
 
 /** Every call of the group is durably started. A result is made durable without waiting for the others. */
 export async function* runGroup(
@@ -103,6 +96,7 @@ function callRunWith(run: TurnRun, one: Ready, info: CallInfo): CallRun {
     ...scope.extras?.(idsOfTurn(run), {
       answers: givenAnswersOf(one.call),
       answerOrigins: answerOriginsOf(one.call),
+      approvals: approvalsOf(run),
     }),
     contextId,
     callId,
@@ -180,5 +174,6 @@ export function appendResult(run: TurnRun, callId: string, settled: SettledCall)
     ...(status === 'ok' ? shown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   run.draft.append('tool.end', end, takes)
+  stopIfAsked(run, call)
   if (isWhole && tool?.grounding !== undefined) return select(run, tool, { output, input })
 }

@@ -2,9 +2,10 @@
 import type { Call } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
-import { appendResult, callRun, type Ready } from './effects.ts'
+import { appendResult, callRun } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
+import type { Ready } from './ready.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Settles the calls that it can, and returns those to run again. */

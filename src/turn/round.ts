@@ -3,26 +3,21 @@
  * durable (R3); calls that may run together do. The round is derived from the session alone, so it continues after a
  * crash as it would have without one.
  */
-import { isPromise, type MaybePromise } from '../base/index.ts'
+import { isPromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import {
-  findCredentials,
-  givenApproval,
-  isCommittedFirst,
-  request,
-  takeAnswers,
-  waitingFor,
-} from '../loop/index.ts'
+import { findCredentials, isCommittedFirst, takeAnswers, waitingFor } from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
-import { approvalOf, argumentsKey, thrownText } from '../tool/index.ts'
-import { type Ready, runGroup } from './effects.ts'
+import { argumentsKey, thrownText } from '../tool/index.ts'
+import { approved } from './approval.ts'
+import { runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
 import { isPhaseDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
+import type { Ready } from './ready.ts'
 import { recoverStarted } from './recovery.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -137,19 +132,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined
     )
     return undefined
   }
-  const approval = givenApproval(call)
-  if (approval?.approved === false) {
-    const reason = approval.reason === undefined ? '' : ` (${approval.reason})`
-    reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
-    return undefined
-  }
-  const approving = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
-  const question = isPromise(approving) ? await approving : approving
-  if (question === undefined) return { call, tool, input, argsKey }
-  recordGrounds(run, call)
-  const about = { tool: tool.name, args: call.args }
-  request(run, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
-  return undefined
+  return approved(run, { call, tool, input, argsKey })
 }
 
 function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
@@ -174,25 +157,6 @@ async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   if (refusal !== undefined) reject(run, call, `Rejected: ${refusal}`)
   if (refusal !== undefined || run.open.stop !== undefined) return undefined
   return run.call(callId)
-}
-
-/** The question to approve a call: if the tool says so, or if the same call may have happened before (R4). */
-function questionFor(run: TurnRun, ready: Ready): MaybePromise<string | undefined> {
-  const { tool, argsKey } = ready
-  if (
-    tool.replay === 'never' &&
-    run.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
-  )
-    return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
-  return tool.approve === 'never' ? undefined : approvalFor(run, ready)
-}
-
-async function approvalFor(run: TurnRun, { call, tool, input }: Ready): Promise<string | undefined> {
-  const { principal } = await run.info()
-  const about = { tool: tool.name, input, principal, callId: call.callId }
-  await run.credentials()
-  const onFailed = (message: string): void => run.draft.append('warning', { code: 'approve-failed', message })
-  return run.within(approvalOf(tool, about, { secrets: run.secrets, onFailed }))
 }
 
 function appendStart(run: TurnRun, { call, tool, argsKey }: Ready): void {

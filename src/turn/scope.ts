@@ -2,7 +2,7 @@
 import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, LoopScope } from '../loop/index.ts'
 import type { ActiveValue, InputOrigin, Json, JsonObject, Principal } from '../protocol/index.ts'
-import type { StandardSchema } from '../tool/index.ts'
+import type { Approvals, StandardSchema } from '../tool/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
 export interface TurnScope extends LoopScope {
@@ -16,14 +16,17 @@ export interface TurnScope extends LoopScope {
   readonly metadata?: JsonObject | undefined
   /** The judge of ids of the caller, if a call runs this conversation. */
   readonly above?: IdsAbove | undefined
+  /** The approval policies of the turns above, if a call runs this conversation. */
+  readonly approvalsAbove?: Approvals | undefined
   /** The schema that a caller of this process gave, by the key of its input or by its JSON Schema as text. */
   readonly schemaNamed?: ((names: readonly string[]) => StandardSchema | undefined) | undefined
   /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
   readonly extras?: ((ids: IdsAbove, answers?: GivenAnswers) => object) | undefined
 }
 
-/** The answers to a call, as given, and the origins of those that no person gave. */
+/** The answers to a call, as given, the origins of those that no person gave, and the policies for calls below it. */
 export interface GivenAnswers {
+  readonly approvals: Approvals
   readonly answers: Readonly<Record<string, Json>>
   readonly answerOrigins: Readonly<Record<string, InputOrigin>>
 }

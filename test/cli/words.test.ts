@@ -65,6 +65,11 @@ describe('an answer', () => {
     ['n, too many', { approved: false, reason: 'too many' }],
     ['{"approved":true}', { approved: true }],
     ['nobody', 'nobody'],
+    ['session', { approved: true, scope: 'session' }],
+    ['Always', { approved: true, scope: 'always' }],
+    ['always yes', 'always yes'],
+    ['stop', { approved: false, stop: true }],
+    ['stop: an attack', { approved: false, stop: true, reason: 'an attack' }],
   ])('%j to a confirmation is %j', (typed, value) => {
     expect(answerFrom(request('confirmation'), typed)).toEqual(value)
   })
@@ -103,6 +108,9 @@ describe('an answer', () => {
   it('that cannot be one is seen at once', () => {
     expect(problemWith(request('confirmation'), 'maybe')).toContain('Type yes or no')
     expect(problemWith(request('confirmation'), { approved: false })).toBeUndefined()
+    const always = { approved: true, scope: 'always' }
+    expect(problemWith(request('confirmation'), always)).toContain('Nothing is offered')
+    expect(problemWith(request('confirmation', { about: { grants: ['a'] } }), always)).toBeUndefined()
     expect(problemWith(request('choice', { options: ['a'] }), 'b')).toBe('b is no option.')
     expect(problemWith(request('text'), 'anything')).toBeUndefined()
   })

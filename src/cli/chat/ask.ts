@@ -1,12 +1,12 @@
 /** Prompts the person for the open requests of a turn, one after the other. */
 import type { Json, RequestData } from 'holdfast'
-import { cyan, dim, joinLines, red, type Styled, styled } from 'holdfast/terminal'
+import { cyan, dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom, problemWith } from '../answer.ts'
 import type { RequestSource } from '../request-source.ts'
 import type { LineEditor, ReadOptions } from '../terminal/line-editor.ts'
-import { optionLines, questionOf } from '../terminal/question-lines.ts'
+import { grantsOf, optionLines, questionOf } from '../terminal/question-lines.ts'
 import type { Screen } from '../terminal/screen.ts'
-import { cut, hardWrap } from '../terminal/text.ts'
+import { cut } from '../terminal/text.ts'
 import { type Field, fieldFrom, fieldsOf } from './fields.ts'
 
 export interface PromptContext {
@@ -21,29 +21,46 @@ export async function askAll(
   context: PromptContext,
 ): Promise<Record<string, Json> | undefined> {
   const answers: Record<string, Json> = {}
-  for (const request of requests) {
-    const answer = await askOne(request, context)
+  const isBatch = await showTogether(requests, context)
+  for (const [at, request] of requests.entries()) {
+    const answer = await askOne(request, context, isBatch ? `${at + 1} ` : '')
     if (answer === undefined) return undefined
     answers[request.requestId] = answer
   }
   return answers
 }
 
-async function askOne(request: RequestData, context: PromptContext): Promise<Json | undefined> {
+/** Several calls with previews are seen together before the first is answered. True if they were shown. */
+async function showTogether(requests: readonly RequestData[], context: PromptContext): Promise<boolean> {
+  const { screen } = context
+  if (requests.length < 2 || !requests.some(({ about }) => about?.['preview'] !== undefined)) return false
+  screen.print(styled`${yellow('?')} ${String(requests.length)} questions wait for you`)
+  for (const [at, request] of requests.entries()) {
+    const { lines } = questionOf(request, await context.requestSource(request), screen)
+    screen.print(joinLines([dim(`${at + 1}`), ...lines]))
+  }
+  return true
+}
+
+/** `place`: the number of a question that is on the screen already. */
+async function askOne(
+  request: RequestData,
+  context: PromptContext,
+  place: string,
+): Promise<Json | undefined> {
   const { screen } = context
   const question = questionOf(request, await context.requestSource(request), screen)
-  screen.print(joinLines(question.lines))
+  if (place === '') screen.print(joinLines(question.lines))
   if (request.kind === 'choice') screen.print(joinLines(optionLines(request, screen.columns)))
   const fields = request.kind === 'data' ? fieldsOf(request.schema) : undefined
   if (fields !== undefined) return askFields(fields, context)
   if (request.kind === 'auth') screen.print(dim('  Not shown while you type. It is kept in the journal.'))
   for (;;) {
-    const prompt = promptFor(request, question.whole !== undefined)
+    const prompt = promptFor(request, { isCut: question.whole !== undefined, place })
     const text = await read(context, { prompt, secret: request.kind === 'auth' })
     if (text === undefined) return undefined
     if (text === '?' && question.whole !== undefined) {
-      const rows = hardWrap(question.whole, screen.columns - 2).map((row) => styled`  ${row}`)
-      screen.print(joinLines([...rows, ...question.lines]))
+      screen.print(joinLines([...question.whole(), ...question.lines]))
       continue
     }
     const answer = answerFrom(request, text)
@@ -53,14 +70,20 @@ async function askOne(request: RequestData, context: PromptContext): Promise<Jso
   }
 }
 
-function promptFor({ kind, multiple }: RequestData, isCut: boolean): Styled {
+interface PromptLook {
+  readonly isCut: boolean
+  readonly place: string
+}
+
+function promptFor(request: RequestData, { isCut, place }: PromptLook): Styled {
+  const { kind, multiple } = request
   const hint = {
-    confirmation: 'y/n',
+    confirmation: grantsOf(request).length > 0 ? 'y/n/session/always' : 'y/n',
     choice: multiple ? 'numbers, with commas' : 'number or word',
     data: 'JSON',
   }[kind]
   const shown = hint === undefined ? '' : styled`${dim(`[${hint}${isCut ? ', ? shows all' : ''}]`)} `
-  return styled`  ${shown}${cyan('›')} `
+  return styled`  ${place}${shown}${cyan('›')} `
 }
 
 const MOST_NAME = 40

@@ -1,6 +1,7 @@
 /** The commands of the chat: lines that begin with a slash. */
 import { loadSession } from 'holdfast/journal'
-import { dim, joinLines, styled } from 'holdfast/terminal'
+import { listGrants, revokeGrants } from 'holdfast/operate'
+import { cyan, dim, joinLines, styled } from 'holdfast/terminal'
 import { toolsFrom } from 'holdfast/tool'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
@@ -46,6 +47,12 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: '[TOOL]',
     help: 'stop before a tool; after TOOL, or off; none named: list them',
     run: breakAt,
+  },
+  {
+    name: '/grants',
+    takes: '[revoke N]',
+    help: 'calls that run without asking; revoke one, or all of them',
+    run: grants,
   },
   { name: '/compact', help: 'leave older messages out of the prompt', run: compact },
   { name: '/clear', help: 'start the next turn without the messages so far', run: clear },
@@ -219,6 +226,26 @@ async function breakAt(chat: Chat, place: string): Promise<void> {
   // Plugins are part of an agent.
   if (place !== '') await chat.move(chat.id)
   chat.print(styled`${joinLines(breakpoints.lines())}\n`)
+}
+
+async function grants(chat: Chat, argument: string): Promise<void> {
+  const { store, screen } = chat.options
+  const key = keyOf({ agent: chat.ready.name, id: chat.id })
+  const given = await listGrants(store, key)
+  const [verb = '', which = ''] = argument.split(/\s+/)
+  if (verb === 'revoke') {
+    const pattern = which === 'all' ? undefined : given[Number(which) - 1]?.pattern
+    if (which !== 'all' && pattern === undefined)
+      throw wrongUsage('/grants revoke needs the number of a grant, or all. Type /grants to list them.')
+    const ended = await revokeGrants(store, key, pattern)
+    return chat.print(styled`${dim(`${ended} revoked.`)}\n`)
+  }
+  if (verb !== '') throw wrongUsage(`${verb} is nothing that /grants can do. Type /grants revoke N.`)
+  const lines = given.map(({ pattern, scope }, at) => {
+    const number = String(at + 1)
+    return styled`  ${cyan(number)} ${padEnd(scope, 7)}  ${cut(pattern, screen.columns - number.length - 13)}`
+  })
+  chat.print(lines.length === 0 ? styled`${dim('None.')}\n` : styled`${joinLines(lines)}\n`)
 }
 
 async function clear(chat: Chat): Promise<void> {

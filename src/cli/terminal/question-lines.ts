@@ -16,6 +16,7 @@ import {
 import { optionText } from '../answer.ts'
 import type { RequestSource } from '../request-source.ts'
 import { toolText } from './call-line.ts'
+import { previewOf } from './preview-lines.ts'
 import { cut, hardWrap, trimBlank } from './text.ts'
 
 export interface QuestionLook {
@@ -25,8 +26,8 @@ export interface QuestionLook {
 
 export interface Question {
   readonly lines: readonly Styled[]
-  /** The arguments in full, if the lines show only a part of them. */
-  readonly whole?: string
+  /** The arguments and the preview in full, if the lines show only a part of them. */
+  readonly whole?: () => readonly Styled[]
 }
 
 const MOST_ARGUMENT_ROWS = 8
@@ -46,6 +47,7 @@ export function questionOf(request: RequestData, source: RequestSource, look: Qu
   if (approves === undefined) return { lines: plainQuestion(request, tools, fitting) }
   const args = visibleValue(approves.args)
   const rows = argumentRows(args, fitting)
+  const preview = previewOf(request, { ...fitting, rows: previewRows(look.rows) })
   const lines = [
     styled`${yellow('?')} Approval`,
     ...nameRows(approves.tool, fitting.columns).map((row, at) => field(at === 0 ? 'tool' : '', row)),
@@ -54,8 +56,40 @@ export function questionOf(request: RequestData, source: RequestSource, look: Qu
       ? []
       : [field('asked by', cut(tools.map(toolText).join(' › '), fitting.columns - LABEL - 2))]),
     ...(isUsual(request.prompt, approves) ? [] : barred(`${INDENT}its text`, request.prompt, fitting)),
+    ...preview.lines,
+    ...grantRows(request, fitting.columns),
   ]
-  return rows.isCut ? { lines, whole: args } : { lines }
+  if (!rows.isCut && !preview.isCut) return { lines }
+  const whole = (): readonly Styled[] => [
+    ...hardWrap(args, fitting.columns - 2).map((row) => styled`  ${row}`),
+    ...previewOf(request, { ...fitting, rows: Number.POSITIVE_INFINITY }).lines,
+  ]
+  return { lines, whole }
+}
+
+/** The patterns that an approval may be extended to. */
+export function grantsOf({ about }: RequestData): readonly string[] {
+  const grants = about?.['grants']
+  return Array.isArray(grants) ? grants.filter((each): each is string => typeof each === 'string') : []
+}
+
+const MOST_GRANTS = 6
+
+function grantRows(request: RequestData, columns: number): Styled[] {
+  const grants = grantsOf(request)
+  const shown = grants.slice(0, MOST_GRANTS).flatMap((pattern) => {
+    return hardWrap(visible(pattern), Math.max(8, columns - LABEL - INDENT.length))
+  })
+  const left = grants.length - MOST_GRANTS
+  const rows = left > 0 ? [...shown, `… ${left} more`] : shown
+  return rows.map((row, at) => field(at === 0 ? 'to grant' : '', row))
+}
+
+const MOST_PREVIEW_ROWS = 40
+
+/** The rest of the screen, below the call and above the prompt. */
+function previewRows(rows: number): number {
+  return Math.max(6, Math.min(MOST_PREVIEW_ROWS, rows - 12))
 }
 
 const MOST_NAME_ROWS = 3

@@ -79,6 +79,7 @@ export const TYPED: readonly string[] = [
   '/cancel',
   '/break pay',
   '/break off',
+  '/grants',
   '/compact',
   '/fork copy',
   '/new other',

@@ -1,0 +1,94 @@
+/**
+ * An approval policy: rules that allow, ask or deny by tool, command, path and host. A call that no rule allows asks, a
+ * command that is not fully understood asks, and a chain of commands is as strict as its strictest command.
+ */
+import type { PluginParts } from '../hook/index.ts'
+import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
+import type { PolicyCall, PolicyDecision } from '../tool/index.ts'
+import { type ApprovalRule, readRule } from './approval-rules.ts'
+import { fieldsOf, hasCommandRules, judgeArguments, type Policy, strictest } from './judge-call.ts'
+import { judgeCommand } from './judge-command.ts'
+
+export interface ApprovalPolicyOptions {
+  /** The name of the plugin. Default: `approvalPolicy`. */
+  readonly name?: string
+  /** In any order: of the rules that match a call, the strictest counts. */
+  readonly rules: readonly ApprovalRule[]
+  /** The folder that paths are relative to. Default: that of the process. */
+  readonly cwd?: string
+  /** The decision about tools that no rule names. Default: `ask`. */
+  readonly unknown?: 'ask' | 'deny'
+  /** Names of the arguments that rules look at. Default: `command`, `path` and `url`. */
+  readonly arguments?: PolicyArguments
+}
+
+export interface PolicyArguments {
+  readonly command?: readonly string[]
+  readonly path?: readonly string[]
+  readonly url?: readonly string[]
+}
+
+const POLICY: OptionSet<ApprovalPolicyOptions> = {
+  place: 'approvalPolicy()',
+  options: {
+    name: 'a text',
+    rules: 'a list',
+    cwd: 'a text',
+    unknown: ['ask', 'deny'],
+    arguments: 'an object',
+  },
+  foreign: {
+    default: 'unknown',
+    allow: "rules: [{ tool, decision: 'allow' }]",
+    deny: "rules: [{ tool, decision: 'deny' }]",
+  },
+}
+
+const ARGUMENTS: OptionSet<PolicyArguments> = {
+  place: 'arguments',
+  options: { command: 'a list', path: 'a list', url: 'a list' },
+  foreign: { host: 'url' },
+}
+
+/**
+ * A plugin. Its decisions come before the tools' own `approve`, and hold for the agents below, too.
+ *
+ * @example
+ * approvalPolicy({
+ *   rules: [
+ *     { tool: ['read_file', 'list_files', 'search_files'], decision: 'allow' },
+ *     { tool: 'write_to_file', path: 'src/**', decision: 'allow' },
+ *     { tool: 'execute_command', command: ['npm test', 'git status', 'ls *'], decision: 'allow' },
+ *     { tool: '*', path: '.env', decision: 'deny', reason: 'Secrets are not for models.' },
+ *   ],
+ * })
+ */
+export function approvalPolicy(options: ApprovalPolicyOptions): PluginParts {
+  checkOptions(options, POLICY)
+  const { name = 'approvalPolicy', rules, cwd = process.cwd(), unknown = 'ask' } = options
+  const { arguments: names = {} } = options
+  if (!Array.isArray(rules))
+    throw new HoldfastError('invalid-option', {
+      message: "approvalPolicy() needs rules, such as [{ tool: 'read_file', decision: 'allow' }].",
+    })
+  checkOptions(names, ARGUMENTS)
+  return policyPlugin(name, {
+    rules: (rules as readonly ApprovalRule[]).map(readRule),
+    cwd,
+    unknown,
+    names: { command: ['command'], path: ['path'], url: ['url'], ...names },
+  })
+}
+
+export function policyPlugin(name: string, policy: Policy): PluginParts {
+  return { name, approve: (call) => decide(policy, call) }
+}
+
+async function decide(policy: Policy, { tool, input }: PolicyCall): Promise<PolicyDecision> {
+  const fields = fieldsOf(input)
+  const texts = policy.names.command.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
+  if (texts.length === 0 || !hasCommandRules(policy, tool)) return judgeArguments(policy, tool, input)
+  const { cwd: folder } = fields
+  const verdicts = await Promise.all(texts.map((text) => judgeCommand(policy, { tool, text, folder })))
+  return strictest(verdicts.flat())
+}

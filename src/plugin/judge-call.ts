@@ -1,0 +1,148 @@
+/** Decides about the subjects of a call by the rules of a policy, and names what a grant would cover. */
+import { canonical } from '../protocol/index.ts'
+import { type PolicyDecision, toJson } from '../tool/index.ts'
+import {
+  type ApprovalRule,
+  type GivenArguments,
+  matchesRule,
+  type ReadRule,
+  type Subject,
+} from './approval-rules.ts'
+import { hostOf, inside, isTool, judgedPath } from './call-patterns.ts'
+import type { LoadGrammar } from './shell-chain.ts'
+
+export interface Policy {
+  readonly rules: readonly ReadRule[]
+  readonly cwd: string
+  readonly unknown: 'ask' | 'deny'
+  /** Names of arguments. */
+  readonly names: Readonly<Record<'command' | 'path' | 'url', readonly string[]>>
+  readonly load?: LoadGrammar
+}
+
+/** The texts of grants for a subject. */
+export interface Offers {
+  /** For a rule that asks: all that the rule covers; undefined if a grant of that would cover more than is meant. */
+  readonly ofRule: (asking: ReadRule) => string | undefined
+  /** For this subject alone; undefined if it cannot be granted. */
+  readonly own: string | undefined
+  /** The decision if no rule matches. */
+  readonly otherwise: PolicyDecision
+}
+
+/** The strictest matching rule decides. */
+export function judge(
+  { rules }: Policy,
+  subject: Subject,
+  { ofRule, own, otherwise }: Offers,
+): PolicyDecision {
+  const matching = rules.filter((rule) => matchesRule(rule, subject))
+  const of = (decision: ApprovalRule['decision']) => matching.filter(({ rule }) => rule.decision === decision)
+  const denying = of('deny').map(({ rule }) => decisionOf(rule))
+  if (denying.length > 0) return strictest(denying)
+  const asking = of('ask')
+  const [allowing] = of('allow')
+  if (asking.length > 0)
+    return strictest(asking.map((read) => ({ ...decisionOf(read.rule), ...grantsOf(ofRule(read) ?? own) })))
+  return allowing === undefined ? { ...otherwise, ...grantsOf(own) } : decisionOf(allowing.rule)
+}
+
+function grantsOf(pattern: string | undefined): Pick<PolicyDecision, 'grants'> {
+  return pattern === undefined ? {} : { grants: [pattern] }
+}
+
+function decisionOf({ decision, reason, stop }: ApprovalRule): PolicyDecision {
+  return {
+    decision,
+    ...(reason === undefined ? {} : { reason }),
+    ...(stop === undefined ? {} : { stop }),
+  }
+}
+
+/** The strictest of several decisions. Grants are offered only if each question has some, and all of them are needed. */
+export function strictest(verdicts: readonly PolicyDecision[]): PolicyDecision {
+  const denied = verdicts.filter(({ decision }) => decision === 'deny')
+  const [hardest] = denied.toSorted((a, b) => Number(b.stop ?? false) - Number(a.stop ?? false))
+  if (hardest !== undefined) return hardest
+  const asks = verdicts.filter(({ decision }) => decision === 'ask')
+  const [allowed] = verdicts
+  if (asks.length === 0 && allowed !== undefined) return allowed
+  const reasons = [...new Set(asks.flatMap(({ reason }) => reason ?? []))]
+  const isOffered = asks.every(({ grants = [] }) => grants.length > 0)
+  return {
+    decision: 'ask',
+    ...(reasons.length === 0 ? {} : { reason: reasons.join(' ') }),
+    ...(isOffered ? { grants: [...new Set(asks.flatMap(({ grants = [] }) => grants))] } : {}),
+  }
+}
+
+/** True if a rule is about this tool, and not about all tools. */
+function isKnown({ tools }: ReadRule, tool: string): boolean {
+  return tools.some((pattern) => pattern !== '*' && isTool(pattern, tool))
+}
+
+/** True if there are rules for the commands of this tool. */
+export function hasCommandRules({ rules }: Policy, tool: string): boolean {
+  return rules.some(({ tools, commands }) => commands && tools.some((pattern) => isTool(pattern, tool)))
+}
+
+/** Decides by the tool and its arguments. */
+export function judgeArguments(policy: Policy, tool: string, input: unknown): PolicyDecision {
+  const given = argumentsOf(policy, input)
+  return judge(
+    policy,
+    { kind: 'call', tool, given },
+    {
+      ofRule: ({ paths, hosts }) => {
+        const patterns = [...(paths ?? []), ...(hosts ?? [])]
+        return `${tool}: ${patterns.length === 0 ? 'any arguments' : patterns.join(', ')}`
+      },
+      own: placeOf(policy, tool, given) ?? exactly(tool, input),
+      otherwise: policy.rules.some((read) => isKnown(read, tool))
+        ? { decision: 'ask', reason: `No rule allows this call of ${tool}.` }
+        : { decision: policy.unknown, reason: `No rule is about ${tool}.` },
+    },
+  )
+}
+
+/** A call of a tool that has rules for paths or hosts, by its path or host alone. */
+function placeOf(policy: Policy, tool: string, { paths, hosts }: GivenArguments): string | undefined {
+  const own = policy.rules.filter((read) => isKnown(read, tool))
+  const [byPath, byHost] = [own.some((read) => read.paths), own.some((read) => read.hosts)]
+  if (!byPath && !byHost) return undefined
+  const places = [
+    ...(byPath ? paths.map((path) => path && inside(path.folder, path.lexical)) : []),
+    ...(byHost ? hosts : []),
+  ]
+  const isWhole = places.length > 0 && places.every((place) => place !== undefined)
+  return isWhole ? `${tool}: ${places.map(quoted).join(', ')}` : undefined
+}
+
+/** Texts that could be taken for patterns are quoted. */
+function quoted(place: string | undefined): string {
+  return /^[\w./:-]+$/.test(place ?? '') ? (place ?? '') : JSON.stringify(place)
+}
+
+function exactly(tool: string, input: unknown): string | undefined {
+  const json = toJson(input)
+  return json instanceof Error ? undefined : `${tool}: with ${canonical(json)}`
+}
+
+function argumentsOf({ cwd, names }: Policy, input: unknown): GivenArguments {
+  const fields = fieldsOf(input)
+  const valuesOf = (list: readonly string[]) =>
+    list.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
+  const paths = valuesOf(names.path)
+  return {
+    // Without a path, a tool works on the folder.
+    paths: (paths.length === 0 ? ['.'] : paths).map((path) =>
+      typeof path === 'string' ? judgedPath(cwd, path) : undefined,
+    ),
+    hosts: valuesOf(names.url).map((url) => (typeof url === 'string' ? hostOf(url) : undefined)),
+    hasCommand: valuesOf(names.command).length > 0,
+  }
+}
+
+export function fieldsOf(input: unknown): Readonly<Record<string, unknown>> {
+  return (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+}

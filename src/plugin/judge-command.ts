@@ -1,0 +1,121 @@
+/** Decides about a command line: each command of its chain by its words, each redirection as a write or read of its file. */
+import { resolve } from 'node:path'
+import type { PolicyDecision } from '../tool/index.ts'
+import type { ReadRule } from './approval-rules.ts'
+import { inside, type JudgedPath, judgedPath } from './call-patterns.ts'
+import { allows } from './command-pattern.ts'
+import { judge, judgeArguments, type Policy } from './judge-call.ts'
+import { isLauncher, readsCode } from './launchers.ts'
+import { understand } from './shell-chain.ts'
+import { type CommandChain, ShellProblem, type ShellWord } from './shell-words.ts'
+
+export interface GivenCommand {
+  readonly tool: string
+  readonly text: unknown
+  /** The folder that it runs in, if the call names one. */
+  readonly folder?: unknown
+}
+
+export async function judgeCommand(policy: Policy, given: GivenCommand): Promise<readonly PolicyDecision[]> {
+  const { tool, text, folder } = given
+  const chain =
+    typeof text === 'string' ? await understand(text, policy.load) : new ShellProblem('it is no text')
+  if (chain instanceof ShellProblem) {
+    const reason = `The command is not understood: ${chain.why}.`
+    const otherwise: PolicyDecision = { decision: 'ask', reason }
+    const whole = judge(
+      policy,
+      { kind: 'command', tool, words: [], paths: () => [] },
+      { ofRule: () => undefined, own: undefined, otherwise },
+    )
+    return [whole.decision === 'deny' ? whole : otherwise]
+  }
+  const place = folder === undefined ? '.' : folderOf(policy, folder)
+  return [
+    ...chain.commands.map(({ words }) => judgeWords(policy, { tool, words, place })),
+    ...judgeRedirections(policy, chain, place),
+  ]
+}
+
+/** The folder relative to that of the policy; undefined if it cannot be judged. */
+function folderOf({ cwd }: Policy, folder: unknown): string | undefined {
+  return typeof folder === 'string' && /^[\w./-]*$/.test(folder)
+    ? inside(cwd, resolve(cwd, folder))
+    : undefined
+}
+
+interface JudgedCommand {
+  readonly tool: string
+  readonly words: readonly ShellWord[]
+  readonly place: string | undefined
+}
+
+function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): PolicyDecision {
+  const texts = words.map(({ text }) => text)
+  const written = words.map(shown).join(' ')
+  const name = place === '.' ? tool : `${tool} in ${place ?? ''}`
+  const isGrantable = place !== undefined && !isLauncher(texts) && !readsCode(texts)
+  const otherwise: PolicyDecision = { decision: 'ask', reason: `No rule allows ${JSON.stringify(written)}.` }
+  const decided = judge(
+    policy,
+    { kind: 'command', tool, words: texts, paths: () => pathsIn(policy, texts, place) },
+    {
+      ofRule: (asking) => (isGrantable ? ruleText(asking, { name, texts }) : undefined),
+      own: isGrantable ? `${name}: ${written}` : undefined,
+      otherwise,
+    },
+  )
+  if (decided.decision !== 'allow' || place === '.') return decided
+  const reason = `It runs in ${place ?? 'another folder'}.`
+  return { decision: 'ask', reason, ...(isGrantable ? { grants: [`${name}: ${written}`] } : {}) }
+}
+
+/** Every word, and the value of every `name=value`, taken for a path. */
+function pathsIn(
+  { cwd }: Policy,
+  [, ...words]: readonly string[],
+  place = '.',
+): readonly (JudgedPath | undefined)[] {
+  return words
+    .flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
+    .map((word) => judgedPath(cwd, resolve(cwd, place, word)))
+}
+
+/** The patterns of a rule that asks, if they would allow the command; else a grant is for the command alone. */
+function ruleText(
+  { commands }: ReadRule,
+  { name, texts }: { readonly name: string; readonly texts: readonly string[] },
+): string | undefined {
+  const pattern = commands?.find((each) => allows(each, texts))
+  return pattern === undefined ? undefined : `${name}: ${pattern.words.map(patternText).join(' ')}`
+}
+
+function patternText(word: ShellWord): string {
+  return !word.isQuoted && word.text.includes('*') ? word.text : shown(word)
+}
+
+/** Every list of words has a text of its own. */
+function shown({ text }: ShellWord): string {
+  if (/^[A-Za-z0-9_./,:=@%+-]+$/.test(text)) return text
+  return text.includes("'") ? JSON.stringify(text) : `'${text}'`
+}
+
+function judgeRedirections(
+  policy: Policy,
+  { commands }: CommandChain,
+  place: string | undefined,
+): readonly PolicyDecision[] {
+  const files = commands
+    .flatMap(({ redirections }) => redirections)
+    .filter(({ kind, target }) => kind !== 'join' && target !== '/dev/null')
+  if (files.length === 0) return []
+  // A command that changes the folder changes the meaning of the targets.
+  const isMoving = commands.some(({ words }) => isLauncher(words.map(({ text }) => text)))
+  if (place === undefined || isMoving)
+    return [{ decision: 'ask', reason: 'The files of its redirections are not known.' }]
+  return files.map(({ kind, target }) =>
+    judgeArguments(policy, kind === 'write' ? 'write_to_file' : 'read_file', {
+      [policy.names.path[0] ?? 'path']: resolve(policy.cwd, place, target),
+    }),
+  )
+}

@@ -1,0 +1,168 @@
+/**
+ * Decides whether a call of a round runs, asks or is rejected: by the policies of the turn and of the turns above it,
+ * then by the tool's own rule. Every question is opened here.
+ */
+import type { MaybePromise } from '../base/index.ts'
+import type { Call } from '../journal/index.ts'
+import { givenApproval, request } from '../loop/index.ts'
+import { type Principal, patternsOf } from '../protocol/index.ts'
+import {
+  type Approvals,
+  approvalOf,
+  confirmationIn,
+  type Judgement,
+  judgeCall,
+  type NamedPolicy,
+  previewOf,
+} from '../tool/index.ts'
+import { recordGrounds } from './grounding.ts'
+import type { Ready } from './ready.ts'
+import type { TurnRun } from './turn-run.ts'
+
+/** The call if it may start now. Otherwise it was rejected, or a person is asked. */
+export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undefined> {
+  const given = givenApproval(ready.call)
+  if (given?.approved) return ready
+  if (given !== undefined) {
+    const reason = given.reason === undefined ? '' : ` (${given.reason})`
+    reject(run, ready.call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
+    if (given.stop) stopTurn(run, ready.call, { by: 'approval', ...withReason(given.reason) })
+    return undefined
+  }
+  const { policies } = approvalsOf(run)
+  if (policies.length === 0 && !mayHaveHappened(run, ready) && ready.tool.approve === 'never') return ready
+  return decide(run, ready, policies)
+}
+
+/** Ends the turn if the person rejected a question of this call in order to stop it. */
+export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
+  const isStop = call?.answers?.some(
+    ({ kind, how, value }) => kind === 'confirmation' && how === 'answered' && confirmationIn(value).stop,
+  )
+  if (call !== undefined && isStop) stopTurn(run, call, { by: 'approval' })
+}
+
+async function decide(
+  run: TurnRun,
+  ready: Ready,
+  policies: readonly NamedPolicy[],
+): Promise<Ready | undefined> {
+  const { call, tool } = ready
+  const judgement = policies.length === 0 ? undefined : await judge(run, ready, policies)
+  if (judgement?.decision === 'deny') {
+    deny(run, call, judgement)
+    return undefined
+  }
+  const asked = mayHaveHappened(run, ready)
+    ? { question: `${tool.name} ${STARTED_BEFORE}`, grants: [] }
+    : await questionOf(run, ready, judgement)
+  if (asked === undefined) return ready
+  const preview = await run.within(previewOf(previewRun(run, ready)))
+  recordGrounds(run, call)
+  const about = {
+    tool: tool.name,
+    args: call.args,
+    ...(asked.grants.length === 0 ? {} : { grants: asked.grants }),
+    ...(preview === undefined ? {} : { preview }),
+  }
+  const prompt = asked.question
+  request(run, { id: 'approval', from: 'approval', kind: 'confirmation', prompt, about }, call.callId)
+  return undefined
+}
+
+const STARTED_BEFORE =
+  'was started before with the same arguments, and nobody knows whether it happened. Run it again?'
+
+/** True if the same call was started before and has no known outcome (R4): no policy answers for that. */
+function mayHaveHappened(run: TurnRun, { tool, argsKey }: Ready): boolean {
+  const { unknown = [] } = run.session
+  return tool.replay === 'never' && unknown.some((other) => other.argsKey === argsKey && !other.repeated)
+}
+
+interface Asked {
+  readonly question: string
+  readonly grants: readonly string[]
+}
+
+async function questionOf(
+  run: TurnRun,
+  { call, tool, input }: Ready,
+  judgement: Judgement | undefined,
+): Promise<Asked | undefined> {
+  if (judgement?.decision === 'ask') return judgement
+  if (judgement?.decision === 'allow' || tool.approve === 'never') return undefined
+  const { principal } = await run.info()
+  const about = { tool: tool.name, input, principal, callId: call.callId }
+  await run.credentials()
+  const question = await run.within(
+    approvalOf(tool, about, { secrets: run.secrets, onFailed: (message) => warn(run, message) }),
+  )
+  return question === undefined ? undefined : { question, grants: [] }
+}
+
+async function judge(
+  run: TurnRun,
+  { call, tool, input }: Ready,
+  policies: readonly NamedPolicy[],
+): Promise<Judgement | undefined> {
+  const { principal, contextId } = await run.info()
+  await run.credentials()
+  const { origin } = tool
+  const about = { tool: tool.name, input, principal, callId: call.callId, contextId }
+  return run.within(
+    judgeCall(policies, origin === undefined ? about : { ...about, origin }, {
+      secrets: run.secrets,
+      granted: async () => new Set(await approvalsOf(run).granted(principal)),
+      onFailed: (message) => warn(run, message),
+    }),
+  )
+}
+
+function warn(run: TurnRun, message: string): void {
+  run.draft.append('warning', { code: 'approve-failed', message })
+}
+
+function previewRun(run: TurnRun, { tool, input }: Ready): Parameters<typeof previewOf>[0] {
+  return { tool, input, timer: run.scope.timer, signal: run.cancelledOrTimedOut, secrets: run.secrets }
+}
+
+function deny(
+  run: TurnRun,
+  call: Call,
+  { reason, stop, by }: Extract<Judgement, { decision: 'deny' }>,
+): void {
+  const why = reason === undefined ? '' : `: ${run.secrets.text(reason)}`
+  reject(run, call, `Denied by ${by}${why.replace(/\.$/, '')}. Do not repeat it; find another way, or ask.`)
+  if (stop) stopTurn(run, call, { by, ...withReason(reason) })
+}
+
+function withReason(reason: string | undefined): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason }
+}
+
+/** Ends the turn; calls that have not started are not run. */
+function stopTurn(
+  run: TurnRun,
+  { callId }: Call,
+  stop: { readonly by: string; readonly reason?: string },
+): void {
+  if (run.open.stop === undefined) run.draft.append('phase', { name: 'approval', callId, changes: { stop } })
+}
+
+function reject(run: TurnRun, { callId }: Call, output: string): void {
+  run.draft.append('tool.end', { callId, status: 'rejected', output })
+}
+
+/** The policies and grants that hold for the calls of this turn, and for those of the turns below it. */
+export function approvalsOf(run: TurnRun): Approvals {
+  const { definition, approvalsAbove: above, grants } = run.scope
+  const { policies } = definition
+  return {
+    policies: above === undefined ? policies : [...above.policies, ...policies],
+    granted: async (principal: Principal) => [
+      ...patternsOf(run.session.grants ?? [], principal),
+      ...patternsOf((await grants?.(principal).read()) ?? [], principal),
+      ...((await above?.granted(principal)) ?? []),
+    ],
+  }
+}

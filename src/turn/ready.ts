@@ -1,0 +1,10 @@
+/** A call of a round that may start. */
+import type { Call } from '../journal/index.ts'
+import type { Tool } from '../tool/index.ts'
+
+export interface Ready {
+  readonly call: Call
+  readonly tool: Tool
+  readonly input: unknown
+  readonly argsKey: string
+}
