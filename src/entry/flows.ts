@@ -8,6 +8,7 @@ export type {
   TaskEnd,
   TaskResults,
   TaskRunOptions,
+  TaskState,
   ToolInstructions,
 } from '../flow/plan-verify/index.ts'
 export { runTask, TaskAgent, withInstructions } from '../flow/plan-verify/index.ts'
