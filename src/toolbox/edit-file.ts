@@ -70,9 +70,10 @@ export interface Change {
 export async function changeFile(context: ToolContext, change: Change): Promise<string> {
   const { workspace, path, before, content, result } = change
   const { callId } = context
-  const known = await knownContent(context, workspace, path)
   const edit: FileEdit = { callId, before, after: contentHash(content), result }
-  await remember(context, { workspace, path, known: { ...known, edit } })
+  // The content before stays known: the change may not happen.
+  const known = before === null ? { edit } : { hash: before, edit }
+  await remember(context, { workspace, path, known })
   context.signal.throwIfAborted()
   await workspace.write(path, { content, id: temporaryId(context), expected: before })
   return result
