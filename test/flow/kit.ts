@@ -24,7 +24,10 @@ export const verdict = (verified: boolean, unmet: readonly string[] = []): strin
   JSON.stringify({ verified, unmet, evidence: ['step 1'] })
 
 /** The reply to a prompt of any node. */
-export function replyTo({ plans = [], rounds, verdicts = [] }: TaskScript, prompt: readonly PromptMessage[]) {
+export function replyTo(
+  { plans = [], rounds, verdicts = [] }: TaskScript,
+  prompt: readonly PromptMessage[],
+): ScriptedStep {
   const texts = prompt.map(({ content }) => JSON.stringify(content))
   const [system = ''] = texts
   if (system.includes('You plan a task')) return plans[0] ?? 'The plan'
