@@ -1,5 +1,14 @@
 /** `holdfast/flows`: flows that are ready to use. */
 export type {
+  ExplorationOptions,
+  ExplorationResults,
+  ExploredFile,
+  FileCategory,
+  Preview,
+  SizeTier,
+} from '../flow/exploration/index.ts'
+export { exploration } from '../flow/exploration/index.ts'
+export type {
   Attempt,
   Criterion,
   InstructedTool,
@@ -12,3 +21,11 @@ export type {
   ToolInstructions,
 } from '../flow/plan-verify/index.ts'
 export { runTask, TaskAgent, withInstructions } from '../flow/plan-verify/index.ts'
+export type {
+  Reflection,
+  ReflexionOptions,
+  ReflexionResults,
+  Search,
+  Searched,
+} from '../flow/reflexion/index.ts'
+export { reflexion } from '../flow/reflexion/index.ts'

@@ -1,0 +1,4 @@
+/** Exploration: walks a folder, reads what is worth reading, and writes a report. */
+export type { ExplorationOptions, ExplorationResults, Preview } from './exploration.ts'
+export { exploration } from './exploration.ts'
+export type { ExploredFile, FileCategory, SizeTier } from './inventory.ts'
