@@ -1,10 +1,12 @@
 /** `holdfast/flows`: flows that are ready to use. */
 export type {
   ExplorationOptions,
+  ExplorationPreview,
   ExplorationResults,
   ExploredFile,
   FileCategory,
-  Preview,
+  FlowEnd,
+  FlowOptions,
   SizeTier,
 } from '../flow/exploration/index.ts'
 export { exploration } from '../flow/exploration/index.ts'
@@ -25,7 +27,7 @@ export type {
   Reflection,
   ReflexionOptions,
   ReflexionResults,
-  Search,
+  ReflexionSearch,
   Searched,
 } from '../flow/reflexion/index.ts'
 export { reflexion } from '../flow/reflexion/index.ts'

@@ -32,7 +32,7 @@ import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-fl
 import { type ExploredFile, inventoryFrom, inventoryText, notShownIn } from './inventory.ts'
 
 /** The part of a file that is read if it is too large to be read as a whole. */
-export type Preview = { readonly bytes: number } | { readonly lines: number }
+export type ExplorationPreview = { readonly bytes: number } | { readonly lines: number }
 
 export interface ExplorationOptions extends FlowOptions {
   readonly model: ModelChoice | readonly ModelChoice[]
@@ -46,7 +46,7 @@ export interface ExplorationOptions extends FlowOptions {
   /** Files up to this size are read as a whole, at most 100,000 bytes. Default: 100,000. */
   readonly fullReadBytes?: number
   /** Default: the first 50,000 bytes. */
-  readonly preview?: Preview
+  readonly preview?: ExplorationPreview
   /** The most files that are read; others are only listed. Default: 200. */
   readonly maxFiles?: number
   /** The most tokens of a prompt. Default: 100,000. */
@@ -105,7 +105,7 @@ type Update = UpdateOf<ExplorationChannels>
 
 const DEFAULT_REPORT = 'notes/exploration_report.md'
 const MOST_FULL_BYTES = 100_000
-const DEFAULT_PREVIEW: Preview = { bytes: 50_000 }
+const DEFAULT_PREVIEW: ExplorationPreview = { bytes: 50_000 }
 const DEFAULT_FILES = 200
 const DEFAULT_CONTEXT_TOKENS = 100_000
 /** The part of a prompt that contents or notes may fill. */
@@ -211,7 +211,7 @@ async function readBatch(explorer: Explorer, { files, read }: State, context: No
   return { notes: [notes], read: read + batch.length }
 }
 
-function rangeOf({ reading }: ExploredFile, preview: Preview): JsonObject {
+function rangeOf({ reading }: ExploredFile, preview: ExplorationPreview): JsonObject {
   if (reading === 'full') return {}
   return 'lines' in preview ? { limit: preview.lines } : { limit_bytes: preview.bytes }
 }
@@ -219,7 +219,7 @@ function rangeOf({ reading }: ExploredFile, preview: Preview): JsonObject {
 /** At least one: what is too long is shortened. */
 function batchOf(
   files: readonly ExploredFile[],
-  { room, preview }: { readonly room: number; readonly preview: Preview },
+  { room, preview }: { readonly room: number; readonly preview: ExplorationPreview },
 ): readonly ExploredFile[] {
   const most = 'bytes' in preview ? preview.bytes : MOST_FULL_BYTES
   let left = room

@@ -26,13 +26,16 @@ import { DRAFT, type Draft, REVISION, type Reflection } from './answer-schema.ts
 export type { Reflection } from './answer-schema.ts'
 
 /** Returns what was found, as text. It may run again after a crash. An error is what was found, too. */
-export type Search = (query: string, context: { readonly signal: AbortSignal }) => string | Promise<string>
+export type ReflexionSearch = (
+  query: string,
+  context: { readonly signal: AbortSignal },
+) => string | Promise<string>
 
 export interface ReflexionOptions extends FlowOptions {
   readonly question: string
   readonly model: ModelChoice | readonly ModelChoice[]
   readonly settings?: ModelOptions
-  readonly search: Search
+  readonly search: ReflexionSearch
   /** The most revisions. Default: 2. */
   readonly maxIterations?: number
   /** The most tokens of a prompt. Default: 100,000. */
