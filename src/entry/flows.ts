@@ -16,6 +16,7 @@ export type {
   InstructedTool,
   PromptNode,
   TaskAgentConfig,
+  TaskChannels,
   TaskEnd,
   TaskResults,
   TaskRunOptions,
