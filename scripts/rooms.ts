@@ -108,7 +108,7 @@ export const rooms: readonly Room[] = [
   { name: 'engine/*', rooms: [...runtime, 'host', 'engine'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
-  { name: 'entry', rooms: [...front, 'graph', 'flow/plan-verify'] },
+  { name: 'entry', rooms: [...front, 'graph', 'flow/plan-verify', 'flow/exploration', 'flow/reflexion'] },
 ]
 
 /** The room of a file, by its path from the root of the project. Each folder of `serve/*` has its own name. */

@@ -132,7 +132,9 @@ describe('folders and rooms', () => {
 
   it('the table names only rooms that exist in it, and has no cycle', () => {
     const byName = new Map(rooms.map((room) => [room.name, room.rooms]))
-    expect(rooms.flatMap((room) => room.rooms).filter((name) => !byName.has(name))).toEqual([])
+    // A folder of flow, such as flow/plan-verify, is in the table by its pattern.
+    const isThere = (name: string) => byName.has(name) || byName.has(name.replace(/\/[^/]+$/, '/*'))
+    expect(rooms.flatMap((room) => room.rooms).filter((name) => !isThere(name))).toEqual([])
     expect(findCycles([...byName.keys()], (name) => byName.get(name) ?? [])).toEqual([])
   })
 })

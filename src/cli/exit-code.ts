@@ -1,5 +1,6 @@
 /** The exit codes. Scripts rely on these numbers: codes may be added, and are never changed. */
 import type { OutcomeReason } from 'holdfast'
+import type { TaskEnd } from 'holdfast/flows'
 
 export const EXIT = {
   done: 0,
@@ -12,6 +13,10 @@ export const EXIT = {
   limit: 4,
   inputRequired: 5,
   authRequired: 6,
+  /** The verification of a task failed; its answer was printed. */
+  notVerified: 7,
+  /** Nobody could verify the answer of a task. */
+  noVerdict: 8,
   /** 128 + SIGINT, as in shells. */
   cancelled: 130,
   /** 128 + SIGHUP: the terminal was closed. */
@@ -32,4 +37,18 @@ const CODES: Readonly<Record<OutcomeReason, number>> = {
 
 export function exitCodeOf(reason: OutcomeReason): number {
   return CODES[reason]
+}
+
+const TASK_CODES: Readonly<Record<TaskEnd, number>> = {
+  verified: EXIT.done,
+  'not-verified': EXIT.notVerified,
+  'no-verdict': EXIT.noVerdict,
+  limit: EXIT.limit,
+  waiting: EXIT.inputRequired,
+  cancelled: EXIT.cancelled,
+  failed: EXIT.failed,
+}
+
+export function exitCodeOfTask(ended: TaskEnd): number {
+  return TASK_CODES[ended]
 }

@@ -20,7 +20,17 @@ export const SHARED: Readonly<Record<string, OptionForm>> = {
 }
 
 /** The compiler asks for a loader of every command, in `main.ts`. */
-export type CommandName = 'chat' | 'run' | 'mcp' | 'sessions' | 'show' | 'state' | 'trace' | 'serve' | 'erase'
+export type CommandName =
+  | 'chat'
+  | 'run'
+  | 'task'
+  | 'mcp'
+  | 'sessions'
+  | 'show'
+  | 'state'
+  | 'trace'
+  | 'serve'
+  | 'erase'
 
 export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
@@ -65,6 +75,29 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast run --context trip "And by train?"', 'one more turn of a conversation'],
       ["holdfast run --context trip --answer 'call_1/approval=yes'", 'approve its request'],
       ['holdfast run --json "Hello" | tail -n 1', 'only the outcome'],
+    ],
+  },
+  {
+    name: 'task',
+    summary: 'plan a task, carry it out with tools, and verify it',
+    usage: '"TASK" | - | --continue [ID] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--json]',
+    about:
+      'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    options: {
+      cwd: { takes: 'DIR', help: 'the working folder; else this one' },
+      criterion: { takes: 'NAME=COMMAND', many: true, help: 'must exit with 0, whatever the model claims' },
+      policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
+      'no-planning': { help: 'no plan, and no second attempt' },
+      continue: { help: 'go on with the task ID; else with the last one' },
+      agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model, tools and plugins' },
+      model,
+      json: { help: 'every event as a line of JSON; the last has type "outcome"' },
+    },
+    examples: [
+      ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
+      ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
+      ['holdfast task --continue', 'go on where the last task stopped'],
     ],
   },
   {

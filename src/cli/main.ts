@@ -14,6 +14,7 @@ import { commandErrorOf } from './refusal.ts'
 const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   chat: async () => (await import('./command/chat.ts')).chat,
   run: async () => (await import('./command/run.ts')).run,
+  task: async () => (await import('./command/task.ts')).task,
   mcp: async () => (await import('./command/mcp.ts')).mcp,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,

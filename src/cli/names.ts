@@ -2,6 +2,7 @@
  * Names of conversations. In the store a name is `agent:id`, so that two agents may use the same id. People type the id
  * alone where that is unambiguous.
  */
+import { randomUUID } from 'node:crypto'
 import { type ContextKey, contextKey, LOCAL_OWNER, type Store } from 'holdfast'
 import { GRANTS_CONTEXT, STATE_CONTEXT } from 'holdfast/operate'
 import type { Head } from 'holdfast/store'
@@ -75,6 +76,12 @@ export async function findContext(
   if (others.length === 0 || head.key.contextId === name) return head
   const names = found.map(({ key }) => key.contextId)
   throw wrongUsage(`${JSON.stringify(name)} matches ${names.join(' or ')}. Give the full name.`)
+}
+
+/** Unique, and sorted by time. */
+export function timedId(kind: string): string {
+  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
+  return `${kind}-${time}-${randomUUID().slice(0, 4)}`
 }
 
 /** An unused id: the day, and a number if there are several. */

@@ -19,13 +19,29 @@ export async function requestSource(
   { from, callId, name }: SourcedRequest,
 ): Promise<RequestSource> {
   const call = (await waitingIn(store, key)).calls.find((each) => each.callId === callId)
-  if (call === undefined) return { tools: [] }
+  if (call === undefined) return belowNode(store, key, { callId, name })
   if (from === 'approval') return { tools: [], approves: { tool: call.tool, args: call.args } }
   const below = { ...key, contextId: `${key.contextId}/${callId}` }
   const asked = (await waitingIn(store, below)).requests.find(({ requestId }) => requestId === name)
   if (asked === undefined) return { tools: [call.tool] }
   const inner = await requestSource(store, below, asked)
   return { ...inner, tools: [call.tool, ...inner.tools] }
+}
+
+/** Of a graph: the request comes from the conversation of a node, its own or the one that all its rounds share. */
+async function belowNode(
+  store: Store,
+  key: ContextKey,
+  { callId = '', name }: { readonly callId: string | undefined; readonly name: string | undefined },
+): Promise<RequestSource> {
+  const [, node] = /^(.+)\.\d+$/.exec(callId) ?? []
+  if (node === undefined) return { tools: [] }
+  for (const child of [callId, `${node}~1`]) {
+    const below = { ...key, contextId: `${key.contextId}/${child}` }
+    const asked = (await waitingIn(store, below)).requests.find(({ requestId }) => requestId === name)
+    if (asked !== undefined) return requestSource(store, below, asked)
+  }
+  return { tools: [] }
 }
 
 type Waiting = Pick<NonNullable<Awaited<ReturnType<typeof loadSession>>['parked']>, 'calls' | 'requests'>

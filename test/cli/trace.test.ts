@@ -1,5 +1,5 @@
 /** `holdfast trace`, and breakpoints in the chat. The guide shows what these tests capture. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TraceEntry, TraceTree } from 'holdfast/observe'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -7,6 +7,7 @@ import { waterfallLines } from '../../src/cli/terminal/waterfall.ts'
 import { readTrace } from '../../src/journal/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { joinLines } from '../../src/terminal/index.ts'
+import { capture } from '../capture.ts'
 import { openSqlite, until } from '../turn/kit.ts'
 import { FIXTURE, Folders, holdfast } from './kit.ts'
 import { noTmux, TestTerminal } from './tmux.ts'
@@ -14,17 +15,6 @@ import { noTmux, TestTerminal } from './tmux.ts'
 const CONFIG = resolve('test/cli/fixture/payments.config.ts')
 const folders = new Folders()
 afterAll(() => folders.remove())
-
-/** The capture in a page of the guide. `UPDATE_CAPTURES=1` makes it this text. */
-function capture(name: string, text: string, page = 'trace'): string {
-  const path = `docs/guide/${page}.md`
-  const guide = readFileSync(path, 'utf8')
-  const from = guide.indexOf('```text\n', guide.indexOf(`<!-- capture: ${name} -->`)) + 8
-  const to = guide.indexOf('```\n', from)
-  if (!process.env['UPDATE_CAPTURES']) return guide.slice(from, to - 1)
-  writeFileSync(path, `${guide.slice(0, from)}${text}\n${guide.slice(to)}`)
-  return text
-}
 
 function run(cwd: string, ...args: readonly string[]) {
   const [command = '', ...rest] = args
@@ -95,7 +85,7 @@ describe('a waterfall', () => {
   it('shows what ran, below what, and when: the capture of the guide', () => {
     const drawn = joinLines(waterfallLines(TREE, { columns: 90, now: 6000 })).rendered(false)
     const text = drawn.replaceAll(/ +$/gm, '')
-    expect(text).toBe(capture('trace', text))
+    expect(text).toBe(capture('trace', text, 'trace'))
   })
 
   it('has colours that switch off, and fits any width', () => {
@@ -207,7 +197,7 @@ describe.skipIf(noTmux !== '')(`a breakpoint in the chat${noTmux}`, () => {
       await terminal.ask('nothing was paid', 'result: "nothing was paid"')
       const screen = await terminal.ask('', /The clerk says: "nothing was paid"\n\n›/)
       const text = screen.slice(screen.indexOf('› Pay Meyer 120'), screen.lastIndexOf('\n\n›')).trimEnd()
-      expect(text).toBe(capture('breakpoint', text))
+      expect(text).toBe(capture('breakpoint', text, 'trace'))
       await terminal.ask('/break off', 'None. Type /break TOOL')
       await terminal.ask('/break after', 'A breakpoint is TOOL')
       await terminal.leave()

@@ -1,12 +1,11 @@
 /** `holdfast run "…"`: one turn, for scripts. */
-import { randomUUID } from 'node:crypto'
 import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
 import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom } from '../answer.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { withOrigin } from '../mcp-tools.ts'
 import { messageFrom } from '../message.ts'
-import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext } from '../names.ts'
+import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext, timedId } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
@@ -27,7 +26,7 @@ export async function run(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const found = await contextOf(context, { workspace, isNew: mode === 'message' })
   const ready = await readyAgent(workspace, { agent: found.agent, model: args.value('model'), env })
-  const id = found.id ?? idFrom(args.value('context'), ready.name) ?? newId()
+  const id = found.id ?? idFrom(args.value('context'), ready.name) ?? timedId('run')
   const key = keyOf({ agent: ready.name, id })
   if (mode !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
   const store = workspace.openStore('create')
@@ -71,12 +70,6 @@ function modeOf({ args }: CommandContext): RunMode {
   if (args.words.length > 0) throw wrongUsage(`${option} takes no message. Leave one of them out.`)
   if (!args.has('context')) throw wrongUsage(`${option} needs --context ID.`)
   return answers ? 'answer' : 'continue'
-}
-
-/** Unique, and sorted by time. */
-function newId(): string {
-  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
-  return `run-${time}-${randomUUID().slice(0, 4)}`
 }
 
 async function mustExist(store: Store | undefined, contextId: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Criteria that are declared and can be run: commands whose exit code decides, whatever a model claims. */
 import { toolNode } from '../../agent/index.ts'
 import type { NodeContext } from '../../graph/index.ts'
-import { HoldfastError, type Message, type ToolResultPart } from '../../protocol/index.ts'
+import { HoldfastError, type Json, type Message, type ToolResultPart } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
 
 export interface Criterion {
@@ -65,7 +65,14 @@ export async function runCriteria(
 }
 
 function resultOf(name: string, result: ToolResultPart | undefined): CriterionResult {
-  const output =
-    typeof result?.output === 'string' ? result.output : JSON.stringify(result?.output ?? 'It was not run.')
-  return { name, isMet: result?.status === 'ok', output: output.slice(-LONGEST_OUTPUT) }
+  const output = textOf(result?.output ?? 'It was not run.')
+  return { name, isMet: result?.status === 'ok', output: output.slice(-LONGEST_OUTPUT).toWellFormed() }
+}
+
+/** The words of the command where there are some: a model reads them better than JSON. */
+function textOf(output: Json): string {
+  if (typeof output === 'string') return output
+  const { stdout, stderr } = (output ?? {}) as Readonly<Record<string, unknown>>
+  const words = [stdout, stderr].filter((text) => typeof text === 'string' && text.trim() !== '')
+  return words.length === 0 ? JSON.stringify(output) : words.join('\n').trim()
 }

@@ -1,18 +1,23 @@
 /** The agent that plans a task, works on it with tools, verifies the result and plans again. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { systemIds } from '../../base/index.ts'
-import type { GraphEvent, GraphLimits, GraphOptions, GraphRun } from '../../graph/index.ts'
+import { type MaybePromise, systemIds } from '../../base/index.ts'
+import type { GraphEvent, GraphLimits, GraphOptions, GraphOutcome, GraphRun } from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
+import { loadSession } from '../../journal/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
 import {
   atLeast,
+  type ContextKey,
   checkOptions,
   defined,
   HoldfastError,
   type Json,
+  LOCAL_OWNER,
+  NO_USAGE,
   type OptionSet,
   type Owner,
+  quote,
   type RequestData,
 } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -23,7 +28,7 @@ import { type Criterion, checkCriteria } from './criteria.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
-import type { TaskChannels } from './state.ts'
+import type { TaskChannels, TaskState } from './state.ts'
 import { type TaskGraph, taskGraph } from './task-graph.ts'
 import { COMPLETION, DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
 import { traceText } from './trace-text.ts'
@@ -165,10 +170,25 @@ export class TaskAgent {
     )
   }
 
-  /** Goes on with a task that was interrupted, that reached a limit, or whose process died. */
+  /**
+   * Goes on with a task that was interrupted, that reached a limit, or whose process died. One that waits needs its answers
+   * first: its requests are in the results.
+   */
   async resume(contextId: string, options: Omit<TaskRunOptions, 'contextId'> = {}): Promise<TaskResults> {
     checkOptions(options, RUN)
-    return this.#follow(options, contextId, (graph, where) => graph.stream(null, where))
+    return this.#follow(options, contextId, async (graph, where) => {
+      const { open } = await loadSession(this.#store, this.#key(contextId))
+      const { owner } = this.#config
+      const requests = open === undefined ? await graph.requests({ contextId, ...defined({ owner }) }) : []
+      return requests.length > 0 ? { requests } : graph.stream(null, where)
+    })
+  }
+
+  /** The state that a task has reached, also in another process; undefined if there is no such task. */
+  async getState(contextId: string): Promise<TaskState | undefined> {
+    const { owner } = this.#config
+    const snapshot = await (await this.#graph()).getState({ contextId, ...defined({ owner }) })
+    return snapshot?.state
   }
 
   /** Answers questions and approvals of a task that waits, by their ids. */
@@ -308,35 +328,66 @@ export class TaskAgent {
     })
   }
 
-  async #follow(
-    { signal, onRequest, onEvent }: TaskRunOptions,
-    contextId: string,
-    begin: (graph: TaskGraph, where: Where) => GraphRun<TaskChannels>,
-  ): Promise<TaskResults> {
+  #key(contextId: string): ContextKey {
+    return { ...(this.#config.owner ?? LOCAL_OWNER), contextId }
+  }
+
+  async #follow(options: TaskRunOptions, contextId: string, begin: Begin): Promise<TaskResults> {
+    const { signal, onRequest } = options
     const graph = await this.#graph()
-    const { owner, verbose = true } = this.#config
+    const { owner } = this.#config
     const where: Where = { contextId, ...defined({ owner, signal }) }
-    const show = verbose ? taskProgress() : undefined
-    let run = begin(graph, where)
-    for (;;) {
-      for await (const event of run) {
-        onEvent?.(event)
-        show?.(event)
-      }
-      const outcome = await run.outcome
-      const results = resultsOf(outcome, {
-        contextId,
-        planning: this.#isPlanning,
-        maxReplans: this.#config.maxReplans ?? 3,
-      })
+    for (let next = await begin(graph, where); ; ) {
+      const results =
+        'requests' in next
+          ? await this.#resultsWaiting(graph, contextId, next.requests)
+          : await this.#resultsOf(next, options)
       this.#results = results
       if (results.ended !== 'waiting' || onRequest === undefined) return results
       const answers: Record<string, Json> = {}
       for (const request of results.requests) answers[request.requestId] = await onRequest(request)
-      run = graph.answer(answers, where)
+      next = graph.answer(answers, where)
     }
   }
+
+  /** The results of a run, when it has ended. */
+  async #resultsOf(run: GraphRun<TaskChannels>, { onEvent }: TaskRunOptions): Promise<TaskResults> {
+    const show = (this.#config.verbose ?? true) ? taskProgress() : undefined
+    for await (const event of run) {
+      onEvent?.(event)
+      show?.(event)
+    }
+    return this.#toResults(await run.outcome, run.contextId)
+  }
+
+  /** The results of a task that waited before this call, too. */
+  async #resultsWaiting(
+    graph: TaskGraph,
+    contextId: string,
+    requests: readonly RequestData[],
+  ): Promise<TaskResults> {
+    const snapshot = await graph.getState({ contextId, ...defined({ owner: this.#config.owner }) })
+    if (snapshot === undefined)
+      throw new HoldfastError('nothing-to-continue', { message: `There is no task ${quote(contextId)}.` })
+    const { state, turn } = snapshot
+    const waiting = { reason: 'input-required', status: 'input-required', durationMs: 0 } as const
+    return this.#toResults({ ...waiting, turn, state, requests, usage: NO_USAGE }, contextId)
+  }
+
+  /** With the usage of the whole task: each answer and each resume is a turn of its own. */
+  async #toResults(outcome: GraphOutcome<TaskChannels>, contextId: string): Promise<TaskResults> {
+    const { totals } = await loadSession(this.#store, this.#key(contextId))
+    const planning = this.#isPlanning
+    const { maxReplans = 3 } = this.#config
+    return resultsOf({ ...outcome, usage: totals.usage }, { contextId, planning, maxReplans })
+  }
 }
+
+/** A run; or requests that have to be answered before there can be one. */
+type Begin = (
+  graph: TaskGraph,
+  where: Where,
+) => MaybePromise<GraphRun<TaskChannels> | { readonly requests: readonly RequestData[] }>
 
 interface Where {
   readonly contextId: string

@@ -2,11 +2,13 @@
 import { modelNode, pendingCalls, toolNode } from '../../agent/index.ts'
 import type { NodeContext, UpdateOf } from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
-import { countTokens, type ModelOptions } from '../../model/index.ts'
+import { type ModelOptions, tokenCounter } from '../../model/index.ts'
 import { type Message, replyText, type ToolCallPart, type ToolResultPart } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
+import { fitHistory } from '../fit-context.ts'
 import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts'
+import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import type { PromptNode, Prompts, PromptValues } from './prompts.ts'
 import { attemptOf, type TaskState as State, type TaskChannels } from './state.ts'
@@ -195,13 +197,17 @@ async function reply(
   { node, values, messages, tools = [], key = '' }: ReplyRequest,
   context: NodeContext,
 ): Promise<Message | undefined> {
-  const systemPrompt = prompts.render(node, { ...values, tool_instructions: instructionsFor(node, all) })
-  const budget = (settings.contextTokens ?? Number.POSITIVE_INFINITY) * MARGIN
-  const declared = JSON.stringify(
-    tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  const counter = await tokenCounter()
+  const budget = Math.floor((settings.contextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN)
+  const declared = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const left = budget - counter.text(JSON.stringify(declared))
+  const systemPrompt = fitPrompt(
+    (fitted) => {
+      const tool_instructions = instructionsFor(node, all)
+      return prompts.render(node, { ...fitted, tool_instructions })
+    },
+    { values, most: left, counter },
   )
-  const { tokens } = await countTokens(systemPrompt + declared)
-  const maxTokens = Math.max(1, Math.floor(budget - tokens))
   const runnable = modelNode({
     name: node,
     model,
@@ -211,9 +217,9 @@ async function reply(
     // Plugins see the calls of the agent alone: other nodes make none.
     plugins: tools.length === 0 ? [] : plugins,
     maxMessages: Number.MAX_SAFE_INTEGER,
-    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
   })
-  const made = await context.run(key, runnable, messages)
+  const history = fitHistory(messages, left - counter.text(systemPrompt), counter)
+  const made = await context.run(key, runnable, history)
   return made.find(({ role }) => role === 'assistant')
 }
 

@@ -94,8 +94,21 @@ export const TYPED: readonly string[] = [
 export function scenes(payload: string): readonly Scene[] {
   const chat = { command: 'chat', args: ['--context', 'd'] }
   const run = (...args: string[]) => ({ command: 'run', args: ['--context', 'c', ...args] })
+  const task = (...args: string[]) => ({ command: 'task', args: ['--agent', 'site', ...args] })
   return [
     ...WORDS.map((word) => run(word)),
+    task('call list'),
+    task('--no-planning', 'call act'),
+    task('--no-planning', `${payload} call broken`),
+    { ...task('--continue'), ...QUOTED },
+    { ...task('call guard'), typed: ['y'] },
+    { ...task('ask me'), typed: ['7', ''] },
+    { ...task('--continue'), typed: ['1'] },
+    { ...task('provider fails'), ...QUOTED },
+    { ...task('--json', 'call told'), json: true as const },
+    { ...task('--continue', payload), ...QUOTED },
+    { ...task('--criterion', payload, 'x'), ...QUOTED },
+    { ...task('--policy', payload, 'x'), ...QUOTED },
     run(`${payload} say text`),
     { command: 'run', args: ['--context', 'unknown', 'call unknown'], ...QUOTED },
     ...['say text', 'call act', 'call guard'].map((word) => ({
@@ -235,7 +248,7 @@ async function compare({ scene, recorded, expected, add }: Compared): Promise<vo
   const seen = await emulate(recorded.both)
   for (const what of obeyed(seen)) add(what)
   if (scene.json === true) {
-    for (const line of scene.command === 'run' || scene.command === 'mcp'
+    for (const line of ['run', 'task', 'mcp'].includes(scene.command)
       ? recorded.stdout.trimEnd().split('\n')
       : [recorded.stdout])
       if (!isJson(line)) add(`is no JSON: ${line.slice(0, 80)}`)
@@ -272,6 +285,7 @@ function isJson(text: string): boolean {
 function steady(line: string): string {
   return line
     .replaceAll(/call_\w+/g, 'call')
+    .replaceAll(/task-\d{8}-\d{6}-\w{4}/g, 'task')
     .replaceAll(/\d+ (tokens )?in, \d+ out/g, 'tokens')
     .replaceAll(/\d+→\d+/g, 'tokens')
     .replaceAll(/ *(█+|·) *(\d+(\.\d)? m?s…?)?$/gm, ' bar')

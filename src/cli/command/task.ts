@@ -1,0 +1,273 @@
+/** `holdfast task "…"`: plans a task, carries it out with tools, verifies it, and goes on after a crash. */
+import type { ContextKey, Json, Store, Tool } from 'holdfast'
+import { TaskAgent, type TaskResults, type TaskRunOptions } from 'holdfast/flows'
+import type { GraphEvent } from 'holdfast/graph'
+import { dim, green, joinLines, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
+import { toolsFrom } from 'holdfast/tool'
+import { loadTools } from 'holdfast/toolbox'
+import { askAll } from '../chat/ask.ts'
+import { EXIT, exitCodeOfTask } from '../exit-code.ts'
+import { FOREIGN } from '../gate/outputs.ts'
+import { messageFrom } from '../message.ts'
+import { keyOf, timedId } from '../names.ts'
+import { type ReadyAgent, readyAgent } from '../open-agent.ts'
+import { outcomeLine } from '../outcome-line.ts'
+import { unusable, wrongUsage } from '../refusal.ts'
+import { requestSource } from '../request-source.ts'
+import { policyFrom, savedTask, saveTask, type TaskOptions, taskOptions } from '../task/task-options.ts'
+import { TaskPrinter } from '../task/task-printer.ts'
+import { costText } from '../terminal/exchange-lines.ts'
+import { LineEditor } from '../terminal/line-editor.ts'
+import { optionLines, questionOf } from '../terminal/question-lines.ts'
+import { Screen } from '../terminal/screen.ts'
+import { oneLine } from '../terminal/text.ts'
+import type { Workspace } from '../workspace.ts'
+import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+
+/** The conversations of tasks, and the key of the last one. No agent has this name. */
+const AGENT = 'task'
+const LAST = '~task'
+
+export async function task(context: CommandContext): Promise<number> {
+  const { args, cwd, env } = context
+  const workspace = await workspaceOf(context)
+  const continues = args.has('continue')
+  const id = continues ? continuedId(context, workspace) : timedId(AGENT)
+  const key = keyOf({ agent: AGENT, id })
+  const options = taskOptions(args, cwd, continues ? savedTask(workspace.folder, id) : undefined)
+  const text = continues ? undefined : await taskText(context)
+  const ready = await readyAgent(workspace, { agent: options.agent, model: options.model, env })
+  if (ready.choice.model === 'reflex')
+    throw unusable(
+      'A task needs a language model. Set OPENAI_API_KEY or the key of another vendor, or name one: --model openai/gpt-4.1-mini.',
+    )
+  const parts = { tools: await toolsOf(options, ready), plugins: pluginsOf(options, ready) }
+  const store = workspace.openStore('create')
+  try {
+    saveTask(workspace.folder, id, options)
+    workspace.rememberContext(LAST, id)
+    const { cwd: folder, planning, criteria } = options
+    const agent = new TaskAgent({
+      model: ready.choice.model,
+      ...(ready.definition.settings === undefined ? {} : { settings: ready.definition.settings }),
+      ...parts,
+      cwd: folder,
+      planning,
+      criteria,
+      store,
+      verbose: false,
+    })
+    return await new TaskSession(context, { agent, ready, store, key, id }).run(text)
+  } finally {
+    await store.close()
+  }
+}
+
+async function taskText({ args, stdin }: CommandContext): Promise<string> {
+  if (args.words.length === 0) throw wrongUsage('Say what is to be done: holdfast task "…".')
+  return messageFrom(args.words, stdin)
+}
+
+function continuedId({ args }: CommandContext, workspace: Workspace): string {
+  if (args.words.length > 1) throw wrongUsage('--continue takes one id: holdfast task --continue ID.')
+  const [word = workspace.lastContext(LAST)] = args.words
+  if (word === undefined) throw wrongUsage('There is no task here yet. Begin one: holdfast task "…".')
+  return word.startsWith(`${AGENT}:`) ? word.slice(AGENT.length + 1) : word
+}
+
+/** The toolbox; and the tools of the agent that was named. */
+async function toolsOf({ cwd, agent }: TaskOptions, { definition }: ReadyAgent): Promise<readonly Tool[]> {
+  const toolbox = await loadTools({ cwd })
+  if (agent === undefined || definition.tools === undefined) return toolbox
+  if (typeof definition.tools === 'function')
+    throw unusable(
+      `A function chooses the tools of ${agent} for each turn, and a task has none. Leave --agent out.`,
+    )
+  return [...toolbox, ...toolsFrom(definition.tools)]
+}
+
+function pluginsOf({ cwd, agent, policy }: TaskOptions, { definition }: ReadyAgent) {
+  const own = agent === undefined ? [] : (definition.plugins ?? [])
+  return [...own, ...(policy === undefined ? [] : [policyFrom(policy, cwd)])]
+}
+
+interface OpenTask {
+  readonly agent: TaskAgent
+  readonly ready: ReadyAgent
+  readonly store: Store
+  readonly key: ContextKey
+  readonly id: string
+}
+
+/** One task at a terminal, in a pipe, or as lines of JSON. */
+class TaskSession {
+  readonly #context: CommandContext
+  readonly #of: OpenTask
+  readonly #screen: Screen | undefined
+  readonly #editor: LineEditor | undefined
+  readonly #printer: TaskPrinter | undefined
+  readonly #stop = new AbortController()
+
+  constructor(context: CommandContext, of: OpenTask) {
+    const { args, out, err, stdin } = context
+    this.#context = context
+    this.#of = of
+    if (args.has('json')) return
+    if (stdin.isTTY && out.isTTY && err.isTTY) {
+      const screen = new Screen(out)
+      this.#screen = screen
+      this.#editor = new LineEditor({ input: stdin, output: out, history: [], complete: () => [[], ''] })
+      this.#printer = new TaskPrinter({
+        columns: screen.columns,
+        print: (text) => screen.print(text),
+        setLive: (lines) => screen.setLive(lines),
+      })
+    } else this.#printer = new TaskPrinter({ columns: columnsOf(err), print: (text) => this.#note(text) })
+  }
+
+  /** `text`: the task; undefined to go on with it. Resolves to the exit code. */
+  async run(text: string | undefined): Promise<number> {
+    const endForeign = this.#showForeign()
+    const tidyUp = () => {
+      endForeign?.()
+      this.#printer?.stop()
+      this.#editor?.close()
+    }
+    const interrupt = () => this.#interrupt()
+    // The journal has everything: --continue goes on from it.
+    const end = (signal: 'SIGTERM' | 'SIGHUP') =>
+      process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
+    process.once('exit', tidyUp).on('SIGINT', interrupt).once('SIGTERM', end).once('SIGHUP', end)
+    try {
+      return this.#report(await this.#untilEnd(text))
+    } finally {
+      process.off('exit', tidyUp).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end)
+      tidyUp()
+    }
+  }
+
+  async #untilEnd(text: string | undefined): Promise<TaskResults> {
+    const { agent, key, ready, id } = this.#of
+    const { contextId } = key
+    this.#note(dim(`${ready.choice.name} · ${id}`))
+    if (text === undefined) await this.#recall()
+    let results = await this.#watch((options) =>
+      text === undefined ? agent.resume(contextId, options) : agent.run(text, { ...options, contextId }),
+    )
+    while (results.ended === 'waiting') {
+      const answers = await this.#ask(results)
+      if (answers === undefined) return results
+      results = await this.#watch((options) => agent.answer(contextId, answers, options))
+    }
+    return results
+  }
+
+  async #recall(): Promise<void> {
+    const { agent, key } = this.#of
+    const state = await agent.getState(key.contextId)
+    if (state === undefined) return
+    this.#note(styled`${oneLine(state.task ?? '')}`)
+    this.#printer?.recall(state)
+  }
+
+  async #watch(
+    start: (options: Omit<TaskRunOptions, 'contextId'>) => Promise<TaskResults>,
+  ): Promise<TaskResults> {
+    const onEvent = (event: GraphEvent) => {
+      if (this.#printer === undefined) this.#context.out.json(event)
+      else this.#printer.event(event)
+    }
+    this.#editor?.listenHidden(({ type }) => {
+      if (type !== 'line') this.#interrupt()
+    })
+    this.#printer?.start()
+    try {
+      return await start({ signal: this.#stop.signal, onEvent })
+    } finally {
+      this.#printer?.stop()
+      this.#editor?.listenHidden(undefined)
+    }
+  }
+
+  /** Undefined: nobody is there to answer, or the person defers it. */
+  async #ask({ requests }: TaskResults): Promise<Record<string, Json> | undefined> {
+    const { store, key } = this.#of
+    if (this.#screen === undefined || this.#editor === undefined) return undefined
+    return askAll(requests, {
+      screen: this.#screen,
+      editor: this.#editor,
+      requestSource: (request) => requestSource(store, key, request),
+    })
+  }
+
+  #interrupt(): void {
+    if (this.#stop.signal.aborted) process.exit(EXIT.cancelled)
+    this.#printer?.announce('stopping; press Ctrl-C again to leave at once')
+    this.#stop.abort()
+  }
+
+  async #report(results: TaskResults): Promise<number> {
+    const exitCode = exitCodeOfTask(results.ended)
+    if (this.#printer === undefined) {
+      const { messages: _, ...rest } = results
+      this.#context.out.json(outcomeLine({ exitCode, ...rest }))
+      return exitCode
+    }
+    this.#printer.stop()
+    if (results.ended === 'waiting') await this.#showRequests(results)
+    else this.#answer(results)
+    this.#note(summaryOf(results))
+    if (results.ended !== 'verified') this.#note(dim(`  to go on: holdfast task --continue ${this.#of.id}`))
+    return exitCode
+  }
+
+  #answer({ finalAnswer }: TaskResults): void {
+    if (finalAnswer === null) return
+    if (this.#screen === undefined) this.#context.out.write(styled`${prose(finalAnswer)}\n`)
+    else {
+      this.#screen.print(NOTHING)
+      this.#screen.printText(finalAnswer)
+      this.#screen.print(NOTHING)
+    }
+  }
+
+  /** In a terminal they were shown when the person deferred them. */
+  async #showRequests({ requests }: TaskResults): Promise<void> {
+    if (this.#screen !== undefined) return
+    const { store, key } = this.#of
+    const look = { columns: 80, rows: 24 }
+    for (const request of requests) {
+      const source = await requestSource(store, key, request)
+      this.#note(
+        joinLines([...questionOf(request, source, look).lines, ...optionLines(request, look.columns)]),
+      )
+    }
+  }
+
+  /** A line for people. */
+  #note(line: Styled): void {
+    if (this.#screen !== undefined) this.#screen.print(line)
+    else if (!this.#context.args.has('json')) this.#context.err.write(styled`${line}\n`)
+  }
+
+  #showForeign(): (() => void) | undefined {
+    const [screen, editor] = [this.#screen, this.#editor]
+    if (screen === undefined || editor === undefined) return undefined
+    return this.#context.foreign.showBy((line) => {
+      const shown = styled`${FOREIGN}${line}`
+      if (editor.isReading) editor.printAbove(shown)
+      else screen.print(shown)
+    })
+  }
+}
+
+function summaryOf({ ended, reason, planIteration, usage }: TaskResults): Styled {
+  const paint = ended === 'verified' ? green : ended === 'failed' || ended === 'not-verified' ? red : yellow
+  const mark = ended === 'verified' ? '✓' : ended === 'failed' || ended === 'not-verified' ? '✗' : '!'
+  const facts = [
+    ...(planIteration === 0 ? [] : [`${planIteration} ${planIteration === 1 ? 'plan' : 'plans'}`]),
+    `${usage.inputTokens} in, ${usage.outputTokens} out`,
+    ...(usage.costUsd === 0 ? [] : [costText(usage.costUsd)]),
+  ]
+  return styled`${paint(`${mark} ${oneLine(reason)}`)} ${dim(facts.join(' · '))}`
+}

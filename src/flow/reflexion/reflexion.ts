@@ -1,0 +1,213 @@
+/** Answers a question by draft → search → revise: the model criticises its answer, and searches for what it lacks. */
+import { agentNode } from '../../agent/index.ts'
+import {
+  type Channel,
+  type ConstantChannel,
+  constant,
+  END,
+  type Graph,
+  type GraphOptions,
+  graph,
+  type ListChannel,
+  list,
+  type NodeContext,
+  START,
+  type StateOf,
+  type UpdateOf,
+  value,
+} from '../../graph/index.ts'
+import { type ModelOptions, tokenCounter } from '../../model/index.ts'
+import { checkOptions, defined, HoldfastError, type OptionSet, type Usage } from '../../protocol/index.ts'
+import type { ModelChoice } from '../../turn/index.ts'
+import { fitText } from '../fit-context.ts'
+import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-flow.ts'
+import { DRAFT, type Draft, REVISION, type Reflection } from './answer-schema.ts'
+
+export type { Reflection } from './answer-schema.ts'
+
+/** Returns what was found, as text. It may run again after a crash. An error is what was found, too. */
+export type ReflexionSearch = (
+  query: string,
+  context: { readonly signal: AbortSignal },
+) => string | Promise<string>
+
+export interface ReflexionOptions extends FlowOptions {
+  readonly question: string
+  readonly model: ModelChoice | readonly ModelChoice[]
+  readonly settings?: ModelOptions
+  readonly search: ReflexionSearch
+  /** The most revisions. Default: 2. */
+  readonly maxIterations?: number
+  /** The most tokens of a prompt. Default: 100,000. */
+  readonly maxContextTokens?: number
+}
+
+/** A query and what was found. */
+export type Searched = {
+  readonly query: string
+  readonly found: string
+}
+
+export interface ReflexionResults {
+  /** The last revision, or the draft; null if there is none. */
+  readonly answer: string | null
+  readonly reflection: Reflection | null
+  readonly references: readonly string[]
+  /** Queries that the last reply would still make. */
+  readonly queries: readonly string[]
+  /** The number of revisions. */
+  readonly iterations: number
+  readonly searches: readonly Searched[]
+  readonly ended: FlowEnd
+  readonly reason: string
+  readonly usage: Usage
+  readonly contextId: string
+}
+
+const OPTIONS: OptionSet<ReflexionOptions> = {
+  place: 'reflexion()',
+  options: {
+    ...FLOW_OPTIONS,
+    question: 'a text',
+    model: null,
+    settings: 'an object',
+    search: 'a function',
+    maxIterations: { least: 0 },
+    maxContextTokens: { least: 1000 },
+  } as OptionSet<ReflexionOptions>['options'],
+  foreign: { max_iterations: 'maxIterations', query: 'question', task: 'question' },
+}
+
+type ReflexionChannels = {
+  readonly question: ConstantChannel<string>
+  readonly draft: Channel<Draft | null>
+  readonly iterations: Channel<number>
+  readonly searches: ListChannel<Searched>
+}
+
+type State = StateOf<ReflexionChannels>
+type Update = UpdateOf<ReflexionChannels>
+
+const DEFAULT_ITERATIONS = 2
+const DEFAULT_CONTEXT_TOKENS = 100_000
+/** The part of a prompt that found texts and the earlier answer may fill. */
+const VALUES_PART = 0.6
+
+/**
+ * Resolves however it ends: `ended` says how, and the best answer so far is in the results.
+ *
+ * @example
+ * const { answer, references } = await reflexion({ question: 'Who built it?', model: 'openai/gpt-4.1-mini', search })
+ */
+export async function reflexion(options: ReflexionOptions): Promise<ReflexionResults> {
+  checkOptions(options, OPTIONS)
+  for (const name of ['question', 'model', 'search'] as const)
+    if (options[name] === undefined)
+      throw new HoldfastError('invalid-option', { message: `reflexion() needs ${name}.` })
+  const { question } = options
+  const compile = (graphOptions: GraphOptions): Graph<ReflexionChannels> => build(options, graphOptions)
+  const { state, ...run } = await runFlow({ compile, input: { question } }, options)
+  const { draft, iterations, searches } = state
+  return {
+    answer: draft?.answer ?? null,
+    reflection: draft?.reflection ?? null,
+    references: draft?.references ?? [],
+    queries: draft?.queries ?? [],
+    iterations,
+    searches,
+    ...run,
+  }
+}
+
+function build(options: ReflexionOptions, graphOptions: GraphOptions): Graph<ReflexionChannels> {
+  const { maxIterations = DEFAULT_ITERATIONS } = options
+  const goesOn = ({ draft, iterations }: State): boolean =>
+    iterations < maxIterations && (draft?.queries.length ?? 0) > 0
+  return graph({
+    name: 'reflexion',
+    state: {
+      question: constant<string>(),
+      draft: value<Draft | null>(null),
+      iterations: value(0),
+      searches: list<Searched>(),
+    },
+  })
+    .addNode('draft', (state, context) => write(options, state, context))
+    .addNode('search', (state, context) => search(options, state, context))
+    .addNode('revise', async (state, context) => ({
+      ...(await write(options, state, context)),
+      iterations: state.iterations + 1,
+    }))
+    .addEdge(START, 'draft')
+    .addConditionalEdges('draft', (state) => (goesOn(state) ? 'search' : END), ['search', END])
+    .addEdge('search', 'revise')
+    .addConditionalEdges('revise', (state) => (goesOn(state) ? 'search' : END), ['search', END])
+    .compile(graphOptions)
+}
+
+const INSTRUCTIONS = `You answer a question, criticise your answer, and name searches that would make it better.
+"answer": about 250 words at most. "reflection": what is missing in it, and what is superfluous.
+"queries": 1 to 3 searches for what is missing.`
+
+const REVISE = `You have an answer, a critique of it, and what was found by searching. Write a better answer.
+Use what was found, and cite it by numbers in brackets. "references": the sources that you cite, in the order of their
+numbers. "queries": up to 3 further searches; an empty list if nothing important is missing.`
+
+/** The first answer, or a better one. */
+async function write(options: ReflexionOptions, state: State, context: NodeContext): Promise<Update> {
+  const { model, settings } = options
+  const { draft, question = '' } = state
+  const isFirst = draft === null
+  const writer = agentNode({
+    name: context.node,
+    model,
+    systemPrompt: isFirst ? INSTRUCTIONS : REVISE,
+    output: isFirst ? DRAFT : REVISION,
+    ...defined({ settings }),
+  })
+  const prompt = isFirst ? question : await revisionPrompt(options, state)
+  const made = await context.run('', writer, prompt)
+  return { draft: { references: [], ...made } }
+}
+
+async function revisionPrompt(
+  { maxContextTokens = DEFAULT_CONTEXT_TOKENS }: ReflexionOptions,
+  { question, draft, searches }: State,
+): Promise<string> {
+  const counter = await tokenCounter()
+  const room = maxContextTokens * VALUES_PART
+  const share = Math.floor(room / (searches.length + 1))
+  const found = searches.map(
+    ({ query, found: text }, at) => `[${at + 1}] ${query}\n${fitText(text, share, counter)}`,
+  )
+  return [
+    `# Question\n${question}`,
+    `# Answer so far\n${fitText(JSON.stringify(draft), share, counter)}`,
+    `# Found\n${found.join('\n\n')}`,
+  ].join('\n\n')
+}
+
+const LONGEST_FOUND = 50_000
+
+/** All queries side by side. A search that fails is a result: the model reads why. */
+async function search(options: ReflexionOptions, { draft }: State, context: NodeContext): Promise<Update> {
+  const queries = draft?.queries ?? []
+  const searches = await Promise.all(
+    queries.map(async (query, at) => {
+      const found = await context.step(
+        `search ${at + 1}`,
+        async ({ signal }) => {
+          try {
+            return (await options.search(query, { signal })).slice(0, LONGEST_FOUND).toWellFormed()
+          } catch (error) {
+            signal.throwIfAborted()
+            return `The search failed: ${error instanceof Error ? error.message : String(error)}`
+          }
+        },
+        { replay: 'safe' },
+      )
+      return { query, found }
+    }),
+  )
+  return { searches }
+}

@@ -1,0 +1,90 @@
+/** Runs the graph of a flow to its end, or goes on with one that was interrupted, and says how it ended. */
+import { systemIds } from '../base/index.ts'
+import type {
+  Channels,
+  Graph,
+  GraphEvent,
+  GraphLimits,
+  GraphOptions,
+  GraphOutcome,
+  InputOf,
+  StateOf,
+} from '../graph/index.ts'
+import { loadSession } from '../journal/index.ts'
+import { defined, LOCAL_OWNER, limitText, type OptionSet, type Owner, type Usage } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { memoryStore } from '../store/memory/index.ts'
+
+export interface FlowOptions {
+  /** The store of the journals. Default: in memory, lost with the process. */
+  readonly store?: Store
+  /** The name of the conversation. One that has begun goes on where it stopped. Default: a new one. */
+  readonly contextId?: string
+  readonly owner?: Owner
+  /** Steps, time, tokens and cost. Default: 50 steps. */
+  readonly limits?: GraphLimits
+  readonly signal?: AbortSignal
+  /** Called with each event of the run. */
+  readonly onEvent?: (event: GraphEvent) => void
+  /** Observers of the runs, and the logger. */
+  readonly telemetry?: GraphOptions['telemetry']
+  readonly logger?: GraphOptions['logger']
+}
+
+export const FLOW_OPTIONS: OptionSet<FlowOptions>['options'] = {
+  store: null,
+  contextId: 'a text',
+  owner: 'an object',
+  limits: 'an object',
+  signal: 'an AbortSignal',
+  onEvent: 'a function',
+  telemetry: null,
+  logger: null,
+}
+
+/** `limit`, `cancelled`, `failed`: the results are what was reached; another call with the same `contextId` goes on. */
+export type FlowEnd = 'done' | 'limit' | 'cancelled' | 'failed'
+
+export interface FlowRun<C extends Channels> {
+  readonly state: StateOf<C>
+  readonly ended: FlowEnd
+  /** A sentence: why the run ended. */
+  readonly reason: string
+  readonly usage: Usage
+  readonly contextId: string
+}
+
+export interface Flow<C extends Channels> {
+  readonly compile: (options: GraphOptions) => Graph<C>
+  readonly input: InputOf<C>
+}
+
+export async function runFlow<C extends Channels>(
+  { compile, input }: Flow<C>,
+  options: FlowOptions,
+): Promise<FlowRun<C>> {
+  const { limits, telemetry, logger, owner, signal, onEvent } = options
+  const { store = memoryStore(), contextId = systemIds.next('flow') } = options
+  const graph = compile({ store, ...defined({ limits, telemetry, logger }) })
+  const where = { contextId, ...defined({ owner }) }
+  const before = await graph.getState(where)
+  const session = () => loadSession(store, { ...(owner ?? LOCAL_OWNER), contextId })
+  const { open, outcome: last, totals } = await session()
+  if (before !== undefined && open === undefined && last === 'stop')
+    return { state: before.state, ...DONE, usage: totals.usage, contextId }
+  const run = graph.stream(before === undefined ? input : null, { ...where, ...defined({ signal }) })
+  for await (const event of run) onEvent?.(event)
+  const outcome = await run.outcome
+  return { state: outcome.state, ...endOf(outcome), usage: (await session()).totals.usage, contextId }
+}
+
+const DONE = { ended: 'done', reason: 'All is done.' } as const
+
+function endOf(outcome: Omit<GraphOutcome<Channels>, 'state'>): Pick<FlowRun<Channels>, 'ended' | 'reason'> {
+  const { status, error, limit } = outcome
+  if (limit !== undefined)
+    return { ended: 'limit', reason: `The limit on ${limitText(outcome)} was reached.` }
+  if (status === 'completed') return DONE
+  const ended = status === 'cancelled' ? 'cancelled' : 'failed'
+  return { ended, reason: error?.message ?? `The run was ${ended}.` }
+}
