@@ -80,7 +80,8 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
     name: 'task',
     summary: 'plan a task, carry it out with tools, and verify it',
-    usage: '"TASK" | - | --continue [ID] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--json]',
+    usage:
+      '"TASK" | - | --continue [ID] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
     about:
       'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
@@ -88,6 +89,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       cwd: { takes: 'DIR', help: 'the working folder; else this one' },
       criterion: { takes: 'NAME=COMMAND', many: true, help: 'must exit with 0, whatever the model claims' },
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
+      mcp,
       'no-planning': { help: 'no plan, and no second attempt' },
       continue: { help: 'go on with the task ID; else with the last one' },
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model, tools and plugins' },

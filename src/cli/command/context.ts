@@ -22,12 +22,20 @@ export async function workspaceOf(
   context: CommandContext,
   config: string | undefined = context.args.value('config'),
 ): Promise<Workspace> {
-  const { args, cwd, env, foreign } = context
+  const { args, cwd, env } = context
   const workspace = await Workspace.load({ cwd, env, config })
   const file = args.value('mcp')
-  const print = (problem: string): void => foreign.print(problem)
-  if (file !== undefined) workspace.mcp = await openMcp({ file, cwd, env, print })
+  if (file !== undefined) await openServers(context, workspace, file)
   return workspace
+}
+
+/** Starts the MCP servers of a file, unless those of the command run. */
+export async function openServers(
+  { cwd, env, foreign }: CommandContext,
+  workspace: Workspace,
+  file: string,
+): Promise<void> {
+  workspace.mcp ??= await openMcp({ file, cwd, env, print: (problem) => foreign.print(problem) })
 }
 
 /** The width of lines; text for another program is not cut. */

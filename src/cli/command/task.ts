@@ -22,7 +22,7 @@ import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { Screen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
-import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, openServers, workspaceOf } from './context.ts'
 
 /** The conversations of tasks, and the key of the last one. No agent has this name. */
 const AGENT = 'task'
@@ -36,6 +36,7 @@ export async function task(context: CommandContext): Promise<number> {
   const key = keyOf({ agent: AGENT, id })
   const options = taskOptions(args, cwd, continues ? savedTask(workspace.folder, id) : undefined)
   const text = continues ? undefined : await taskText(context)
+  if (options.mcp !== undefined) await openServers(context, workspace, options.mcp)
   const ready = await readyAgent(workspace, { agent: options.agent, model: options.model, env })
   if (ready.choice.model === 'reflex')
     throw unusable(
@@ -59,7 +60,7 @@ export async function task(context: CommandContext): Promise<number> {
     })
     return await new TaskSession(context, { agent, ready, store, key, id }).run(text)
   } finally {
-    await store.close()
+    await Promise.all([store.close(), workspace.mcp?.close()])
   }
 }
 
@@ -75,9 +76,12 @@ function continuedId({ args }: CommandContext, workspace: Workspace): string {
   return word.startsWith(`${AGENT}:`) ? word.slice(AGENT.length + 1) : word
 }
 
-/** The toolbox; and the tools of the agent that was named. */
-async function toolsOf({ cwd, agent }: TaskOptions, { definition }: ReadyAgent): Promise<readonly Tool[]> {
-  const toolbox = await loadTools({ cwd })
+/** The toolbox; the tools of MCP servers; and those of the agent that was named. */
+async function toolsOf(
+  { cwd, agent }: TaskOptions,
+  { definition, mcp }: ReadyAgent,
+): Promise<readonly Tool[]> {
+  const toolbox = [...(await loadTools({ cwd })), ...((await mcp?.tools()) ?? [])]
   if (agent === undefined || definition.tools === undefined) return toolbox
   if (typeof definition.tools === 'function')
     throw unusable(

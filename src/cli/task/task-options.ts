@@ -14,10 +14,11 @@ export interface TaskOptions {
   readonly cwd: string
   readonly planning: boolean
   readonly criteria: readonly Criterion[]
-  /** `--model`, `--agent` and `--policy`, as they were given. */
+  /** `--model`, `--agent`, and the files of `--policy` and `--mcp`. */
   readonly model?: string
   readonly agent?: string
   readonly policy?: string
+  readonly mcp?: string
 }
 
 type Given = Pick<ParsedArguments, 'value' | 'values' | 'has'>
@@ -28,14 +29,18 @@ export function taskOptions(args: Given, cwd: string, saved?: TaskOptions): Task
     for (const name of ['cwd', 'no-planning'])
       if (args.has(name)) throw wrongUsage(`Leave --${name} out: --continue goes on as the task began.`)
   const criteria = args.values('criterion').map(criterionFrom)
-  const policy = args.value('policy')
+  const file = (name: 'policy' | 'mcp'): string | undefined => {
+    const given = args.value(name)
+    return given === undefined ? saved?.[name] : resolve(cwd, given)
+  }
   return {
     cwd: saved?.cwd ?? resolve(cwd, args.value('cwd') ?? '.'),
     planning: saved?.planning ?? !args.has('no-planning'),
     criteria: criteria.length > 0 ? criteria : (saved?.criteria ?? []),
     ...present('model', args.value('model') ?? saved?.model),
     ...present('agent', args.value('agent') ?? saved?.agent),
-    ...present('policy', policy === undefined ? saved?.policy : resolve(cwd, policy)),
+    ...present('policy', file('policy')),
+    ...present('mcp', file('mcp')),
   }
 }
 
