@@ -49,6 +49,26 @@ const steady = (text: string) =>
     .split('\n')
 
 describe('holdfast task', () => {
+  it('--mcp starts servers; one that fails is named, and the task goes on', async () => {
+    const cwd = folder()
+    writeFileSync(
+      join(cwd, 'mcp.json'),
+      JSON.stringify({ mcpServers: { gone: { command: 'no-such-command' } } }),
+    )
+    const run = (file: string) =>
+      launch({ args: [...TASK, ...CRITERION, ...POLICY, '--mcp', file], isTTY: false, cwd })
+    const wrong = await run('nope.json')
+    expect(wrong).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('nope.json cannot be read (ENOENT)'),
+    })
+    const ran = await run('mcp.json')
+    expect(ran.stderr).toContain(
+      'mcp:gone: It cannot be started: there is no command "no-such-command" in PATH.',
+    )
+    expect([ran.code, sumOf(cwd)]).toEqual([0, 'a + b'])
+  })
+
   it('prints the steps to standard error and the answer to standard output', async () => {
     const cwd = folder()
     const ran = await launch({ args: [...TASK, ...CRITERION, ...POLICY], isTTY: false, cwd })
