@@ -97,8 +97,8 @@ function show(event: GraphEvent): void {
 }
 
 function subjectOf(args: Json): string {
-  const { path, command, result } = args as Readonly<Record<string, Json>>
-  return String(path ?? command ?? result)
+  const { path, command, result } = args as Readonly<Record<string, string | undefined>>
+  return path ?? command ?? result ?? ''
 }
 
 /** The line of each test, without times. */

@@ -10,6 +10,7 @@ import {
   memoryStore,
   type RequestData,
 } from 'holdfast'
+import { TaskAgent } from 'holdfast/flows'
 import { ScriptedModel } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { requestSource } from '../../src/cli/request-source.ts'
@@ -117,5 +118,29 @@ describe('a question', () => {
         const shownRows = whole?.().map((row) => String(row).slice(2)) ?? []
         expect(shownRows.join('')).toContain('"value":')
       }
+  })
+})
+
+/** The first question of a task whose model makes this call. */
+async function shownInTask(tool: ReturnType<typeof defineTool>): Promise<string[]> {
+  const store = memoryStore()
+  const model = new ScriptedModel([call(tool.name, { path: 'a' })])
+  const agent = new TaskAgent({ model, store, tools: [tool], planning: false, verbose: false })
+  const { requests } = await agent.run('go', { contextId: 'task:a' })
+  const [request] = requests
+  if (request === undefined) throw new Error('Nothing was asked.')
+  const asked = await requestSource(store, contextKey({ ...LOCAL_OWNER, contextId: 'task:a' }), request)
+  return questionOf(request, asked, look).lines.map(String)
+}
+
+describe('a question in a task', () => {
+  it('is an approval only if the journal of its node says so', async () => {
+    expect(await shownInTask(del)).toEqual([
+      '? Approval',
+      '  tool       del',
+      '  arguments  {"path":"a"}',
+      '  its text │ May "list" be run?',
+    ])
+    expect(await shownInTask(liar)).toEqual(['? liar │ ? Approval', '       │   tool       list'])
   })
 })

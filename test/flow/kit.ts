@@ -24,7 +24,7 @@ export const verdict = (verified: boolean, unmet: readonly string[] = []): strin
   JSON.stringify({ verified, unmet, evidence: ['step 1'] })
 
 /** The reply to a prompt of any node. */
-export function replyTo(
+function replyTo(
   { plans = [], rounds, verdicts = [] }: TaskScript,
   prompt: readonly PromptMessage[],
 ): ScriptedStep {

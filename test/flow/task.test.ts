@@ -249,6 +249,28 @@ describe('the task agent', () => {
     })
   })
 
+  test('the usage is that of the whole task, and a task that waits is not resumed without its answers', async () => {
+    const usage = { inputTokens: 10, outputTokens: 1 }
+    const asks = { ...note, approve: 'always' } as const
+    const script: Script = [
+      { text: 'P', usage },
+      { ...calls(call('note', { text: 'a' })), usage },
+      { ...done('Noted.'), usage },
+      { text: verdict(true), usage },
+    ]
+    const { agent, model } = task(script, { tools: [asks] })
+    const waiting = await agent.run('Take a note', { contextId: 'u' })
+    expect([waiting.ended, waiting.usage.inputTokens]).toEqual(['waiting', 20])
+    const resumed = await agent.resume('u')
+    expect(resumed).toMatchObject({ ended: 'waiting', requests: waiting.requests, usage: waiting.usage })
+    expect((await agent.getState('u'))?.plan).toBe('P')
+    expect(await agent.getState('other')).toBeUndefined()
+    const [request] = resumed.requests
+    const ended = await agent.answer('u', { [request?.requestId ?? '']: true })
+    expect([ended.ended, ended.usage.inputTokens, ended.usage.outputTokens]).toEqual(['verified', 40, 4])
+    expect(model.calls).toHaveLength(4)
+  })
+
   test('prompts: custom ones are sent, instructions of tools reach their nodes, the preview is what is sent', async () => {
     const cwd = folder()
     const noted = withInstructions(note, { planner: 'Plan one note.', verifier: 'Look for the note.' })

@@ -71,7 +71,7 @@ describe.each(SPEAKERS)('%s', (speaker) => {
   })
 
   it('stays below maxContextTokens, whatever the tools return and the model writes', async () => {
-    const long = `${'A long plan. '.repeat(3000)}`
+    const long = 'A long plan. '.repeat(3000)
     wire.reset(
       { text: long },
       reads('huge'),

@@ -143,7 +143,7 @@ class TaskSession {
       process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
     process.once('exit', tidyUp).on('SIGINT', interrupt).once('SIGTERM', end).once('SIGHUP', end)
     try {
-      return this.#report(await this.#untilEnd(text))
+      return await this.#report(await this.#untilEnd(text))
     } finally {
       process.off('exit', tidyUp).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end)
       tidyUp()

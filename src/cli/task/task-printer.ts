@@ -149,9 +149,9 @@ export class TaskPrinter {
 
   #verdict(isVerified: Json, attempts: Json | undefined): void {
     const list = Array.isArray(attempts) ? (attempts as readonly Json[]) : []
-    const { unmet = [], evidence = [] } = (list.at(-1) ?? {}) as Readonly<Record<string, readonly Json[]>>
+    const { unmet = [], evidence = [] } = (list.at(-1) ?? {}) as Readonly<Record<string, readonly string[]>>
     const rows = (isVerified === true ? evidence : unmet)
-      .map((each) => dim(cut(`  - ${oneLine(String(each))}`, this.#width)))
+      .map((each) => dim(cut(`  - ${oneLine(each)}`, this.#width)))
       .slice(0, MOST_TODO)
     const head =
       isVerified === null

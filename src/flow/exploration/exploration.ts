@@ -79,7 +79,7 @@ const OPTIONS: OptionSet<ExplorationOptions> = {
     preview: 'an object',
     maxFiles: { least: 1 },
     maxContextTokens: { least: 1000 },
-  } as OptionSet<ExplorationOptions>['options'],
+  },
   foreign: {
     output_path: 'reportPath',
     context_prompt: 'focus',
@@ -178,9 +178,9 @@ function toRead(files: readonly ExploredFile[]): readonly ExploredFile[] {
 
 async function listAll(explorer: Explorer, context: NodeContext): Promise<Update> {
   const { maxFiles = DEFAULT_FILES, fullReadBytes = MOST_FULL_BYTES, reportPath } = explorer
-  const [result] = await callAll(explorer, context, [
-    { tool: 'list_files', args: { path: '.', recursive: true } },
-  ])
+  const [result] = await callAll(explorer, context, {
+    calls: [{ tool: 'list_files', args: { path: '.', recursive: true } }],
+  })
   const listing = textOf(result)
   const limits = { maxFiles, fullReadBytes: Math.min(fullReadBytes, MOST_FULL_BYTES), reportPath }
   return { files: inventoryFrom(listing, limits), notShown: notShownIn(listing) }
@@ -194,11 +194,9 @@ async function readBatch(explorer: Explorer, { files, read }: State, context: No
   const { maxContextTokens = DEFAULT_CONTEXT_TOKENS, preview = DEFAULT_PREVIEW, focus } = explorer
   const room = Math.floor(maxContextTokens * VALUES_PART)
   const batch = batchOf(toRead(files).slice(read), { room, preview })
-  const results = await callAll(
-    explorer,
-    context,
-    batch.map((file) => ({ tool: 'read_file', args: { path: file.path, ...rangeOf(file, preview) } })),
-  )
+  const results = await callAll(explorer, context, {
+    calls: batch.map((file) => ({ tool: 'read_file', args: { path: file.path, ...rangeOf(file, preview) } })),
+  })
   const counter = await tokenCounter()
   const share = Math.floor(room / batch.length)
   const contents = batch.map(
@@ -250,31 +248,31 @@ function about(focus: string | undefined): string {
 /** An earlier report is read first: a tool overwrites nothing that was not read. */
 async function save(explorer: Explorer, { report }: State, context: NodeContext): Promise<Update> {
   const path = explorer.reportPath
-  await callAll(explorer, context, [{ tool: 'read_file', args: { path } }], 'earlier')
+  await callAll(explorer, context, { calls: [{ tool: 'read_file', args: { path } }], key: 'earlier' })
   const write = { tool: 'write_to_file', args: { path, content: report ?? '' } }
-  const [written] = await callAll(explorer, context, [write])
+  const [written] = await callAll(explorer, context, { calls: [write] })
   if (written?.status === 'ok') return { isWritten: true }
   throw new Error(`The report cannot be written to ${path}: ${textOf(written)}`)
 }
 
-interface Call {
-  readonly tool: string
-  readonly args: JsonObject
+interface Calls {
+  readonly calls: readonly { readonly tool: string; readonly args: JsonObject }[]
+  /** Tells several rounds of one node apart. */
+  readonly key?: string
 }
 
 /** Runs calls under the rules of tools. Results are in the order of the calls. */
 async function callAll(
   { tools }: Explorer,
   context: NodeContext,
-  calls: readonly Call[],
-  key = '',
+  { calls, key = 'files' }: Calls,
 ): Promise<readonly (ToolResultPart | undefined)[]> {
   const parts = calls.map((call, at) => ({
     type: 'tool-call' as const,
-    callId: `${context.task}-${key}${at + 1}`,
+    callId: `${context.task}-${key}-${at + 1}`,
     ...call,
   }))
-  const added = await context.run(key === '' ? 'files' : key, toolNode({ tools }), [
+  const added = await context.run(key, toolNode({ tools }), [
     { role: 'user', content: 'Look at the files.', by: 'program' },
     { role: 'assistant', content: parts },
   ])

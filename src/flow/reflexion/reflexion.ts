@@ -74,7 +74,7 @@ const OPTIONS: OptionSet<ReflexionOptions> = {
     search: 'a function',
     maxIterations: { least: 0 },
     maxContextTokens: { least: 1000 },
-  } as OptionSet<ReflexionOptions>['options'],
+  },
   foreign: { max_iterations: 'maxIterations', query: 'question', task: 'question' },
 }
 
