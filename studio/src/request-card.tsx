@@ -18,7 +18,7 @@ export function RequestCard({ item, onAnswer }: { readonly item: RequestItem; re
   return (
     <section className={`card request ${how === undefined ? 'open' : 'closed'}`} aria-labelledby={id}>
       <h3 id={id}>
-        {isApproval ? 'Approval' : 'Question'}
+        {isApproval ? 'Approval' : 'Question'}{' '}
         <span className={`badge ${how === undefined ? 'waiting' : ''}`}>{how ?? 'waits for you'}</span>
       </h3>
       <Markdown text={request.prompt} />

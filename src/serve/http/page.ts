@@ -4,6 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { HoldfastError } from '../../protocol/index.ts'
 
@@ -46,14 +48,13 @@ export function readPage(): readonly PageFile[] {
     throw new HoldfastError('invalid-option', {
       message: 'The page is not built. Run npm run build in the checkout, or leave out the option page.',
     })
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((each) => each.isFile())
-    .map(({ parentPath, name }) => `${parentPath}/${name}`.replaceAll('\\', '/'))
-    .flatMap((file) => {
-      const path = file.slice(file.lastIndexOf('/page/') + '/page'.length)
-      const type = TYPES[path.slice(path.lastIndexOf('.') + 1)]
-      return type === undefined ? [] : [pageFile(path, type, readFileSync(file))]
-    })
+  const root = fileURLToPath(folder)
+  return readdirSync(root, { recursive: true, withFileTypes: true }).flatMap((each) => {
+    const type = TYPES[extname(each.name).slice(1)]
+    if (!each.isFile() || type === undefined) return []
+    const file = join(each.parentPath, each.name)
+    return [pageFile(`/${relative(root, file).replaceAll('\\', '/')}`, type, readFileSync(file))]
+  })
 }
 
 function pageFile(path: string, type: string, content: Buffer): PageFile {

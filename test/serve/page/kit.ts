@@ -1,10 +1,13 @@
 /** A browser, and a server with the built page. One browser for a file; a page of its own for each test. */
 import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
+import type { LanguageModel, ModelStreamPart } from '../../../src/model/index.ts'
 import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { PATIENCE_MS } from '../../patience.ts'
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -30,9 +33,34 @@ export function launch(): Promise<Browser> {
   })
 }
 
+/** A model that waits after the first piece of its first text. */
+export function heldModel(script: readonly ScriptedStep[], until: Promise<unknown>): LanguageModel {
+  const model = new ScriptedModel(script)
+  let isHeld = true
+  return {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    doStream: async (call) => {
+      const { stream } = await model.doStream(call)
+      const held = new TransformStream<ModelStreamPart, ModelStreamPart>({
+        transform: async (part, controller) => {
+          controller.enqueue(part)
+          if (part.type !== 'text-delta' || !isHeld) return
+          isHeld = false
+          await until
+        },
+      })
+      return { stream: stream.pipeThrough(held) }
+    },
+  }
+}
+
 export interface Served {
   readonly url: string
   readonly port: number
+  /** Cuts all connections and accepts no more; turns go on. */
+  readonly disconnect: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -47,12 +75,17 @@ export async function servePage(
   const server = serve({ fetch, port: wanted, hostname: '127.0.0.1' })
   await new Promise<void>((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
-  const close = async (): Promise<void> => {
-    await host.shutdown()
+  const disconnect = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve))
     ;(server as unknown as { closeAllConnections(): void }).closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+    await closed
   }
-  return { url: `http://127.0.0.1:${port}`, port, close }
+  const close = async (): Promise<void> => {
+    // A test that failed may leave a model that never ends.
+    await Promise.race([host.shutdown(), setTimeout(5000, undefined, { ref: false })])
+    await disconnect()
+  }
+  return { url: `http://127.0.0.1:${port}`, port, disconnect, close }
 }
 
 export interface Opened {
@@ -68,7 +101,7 @@ export async function openPage(
 ): Promise<Opened> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE_MS)
+  page.setDefaultTimeout(8000)
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('dialog', (dialog) => {

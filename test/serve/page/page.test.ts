@@ -1,5 +1,4 @@
 /** The page in a real browser, against a real server with a scripted model. */
-import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -11,7 +10,7 @@ import { apiKeyAuth, type HttpOptions } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { gate } from '../../turn/kit.ts'
 import { lowContrast } from './contrast.ts'
-import { launch, noBrowser, type Opened, openPage, type Served, servePage } from './kit.ts'
+import { heldModel, launch, noBrowser, type Opened, openPage, type Served, servePage } from './kit.ts'
 
 const DIFF = '--- a/menu.txt\n+++ b/menu.txt\n@@ -1 +1 @@\n-Soup\n+Salad\n'
 
@@ -105,6 +104,7 @@ describe.skipIf(noBrowser !== undefined)(
           kitchen: {
             tools: [cook],
             model: new ScriptedModel([
+              'Welcome.',
               {
                 text: 'I cook.',
                 calls: [
@@ -120,8 +120,10 @@ describe.skipIf(noBrowser !== undefined)(
         },
       })
       const page = await open(url)
+      await begin(page, 'Hello')
+      await messages(page).getByText('Welcome.').waitFor()
+      await send(page, 'Cook soup')
       expect(await page.getByLabel('Agent').locator('option').allTextContents()).toEqual(['kitchen', 'other'])
-      await begin(page, 'Cook soup')
       await messages(page).getByText('chopping for soup').waitFor()
       const refused = messages(page).locator('details.call.rejected')
       await refused.getByText('refused').waitFor()
@@ -155,23 +157,32 @@ describe.skipIf(noBrowser !== undefined)(
 
     test('goes on after the server restarts in the middle of a reply', async () => {
       const store = memoryStore()
+      const told = gate()
+      const look = defineTool({ name: 'look', description: 'Looks.', input: z.object({}), run: () => 'seen' })
+      const half = { deltas: ['Half of', ' it and the rest.'], calls: [{ tool: 'look' }] }
       const first = await servePage({
         store,
-        agents: { a: { model: new ScriptedModel([{ stall: true, after: 'Half of' }]) } },
+        agents: { a: { tools: [look], model: heldModel([half], told.promise) } },
       })
       const page = await open(first.url)
       await begin(page, 'Tell me')
-      await messages(page).getByText('Half of').waitFor()
-      await first.close()
+      await messages(page).getByText('Half of', { exact: true }).waitFor()
+      await first.disconnect()
       await page.getByText('reconnecting…').waitFor()
+      told.resolve()
+      await first.close()
       await serveFor(
-        { store, agents: { a: { model: new ScriptedModel(['Half of it and the rest.']) } } },
+        { store, agents: { a: { tools: [look], model: new ScriptedModel(['That is all.']) } } },
         { port: first.port },
       )
-      await messages(page).getByText('Half of it and the rest.').waitFor()
+      await messages(page).getByText('That is all.').waitFor()
       await page.getByText('connected', { exact: true }).waitFor()
-      expect(await messages(page).getByText('Half of').count()).toBe(1)
-      expect(await messages(page).getByText('Tell me').count()).toBe(1)
+      expect(await messages(page).locator('.message').allInnerTexts()).toEqual([
+        expect.stringContaining('Tell me'),
+        expect.stringContaining('Half of it and the rest.'),
+        expect.stringContaining('That is all.'),
+      ])
+      expect(await messages(page).locator('.call.ok').count()).toBe(1)
     })
 
     test('approves and answers by keyboard alone, with errors of the form and of the server', async () => {
@@ -254,6 +265,7 @@ describe.skipIf(noBrowser !== undefined)(
         .getByText(/address\.street/)
         .waitFor()
       await form.getByLabel('Street').focus()
+      await page.keyboard.press('End')
       await page.keyboard.type('YZ')
       await page.keyboard.press('Enter')
       await page
