@@ -249,7 +249,9 @@ class Fold {
         this.#change(below, { below: (item.below ?? '') + event.data.text })
       return
     }
-    const live = this.#live ?? SILENT
+    // Deltas of calls may come after the entry that has the whole reply.
+    const live = this.#live
+    if (live === undefined) return
     if (event.type === 'text.delta') this.#live = { ...live, text: live.text + event.data.text }
     if (event.type === 'reasoning.delta')
       this.#live = { ...live, reasoning: live.reasoning + event.data.text }

@@ -2,7 +2,7 @@
 import { visible } from './visible-text.ts'
 
 export function Diff({ text }: { readonly text: string }) {
-  const lines = visible(text).split('\n')
+  const lines = visible(text).trimEnd().split('\n')
   const isDiff = lines.some((line) => /^(@@ |--- |\+\+\+ )/.test(line))
   return (
     // Keyboards can scroll it.

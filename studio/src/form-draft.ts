@@ -87,6 +87,7 @@ function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   return { ...resolved(only, root, depth + 1), ...rest }
 }
 
+/** An optional object begins as undefined: nothing of it is shown or sent until it is added. So a schema may contain itself. */
 export function draftOf(given: Schema, root: Schema, depth = 0): Draft {
   const { kind, schema, fields } = fieldOf(given, root)
   const preset = schema['default']
@@ -94,9 +95,20 @@ export function draftOf(given: Schema, root: Schema, depth = 0): Draft {
   if (kind === 'list') return []
   if (kind === 'boolean') return undefined
   if (kind !== 'object') return ''
-  // A schema may contain itself.
-  const shown = depth > 8 ? [] : fields
-  return Object.fromEntries(shown.map((each) => [each.name, draftOf(each.schema, root, depth + 1)]))
+  if (depth > DEEPEST) return undefined
+  return Object.fromEntries(
+    fields.map((each) => [
+      each.name,
+      isOptionalObject(each, root) ? undefined : draftOf(each.schema, root, depth + 1),
+    ]),
+  )
+}
+
+const DEEPEST = 8
+
+function isOptionalObject({ schema, isRequired }: Field['fields'][number], root: Schema): boolean {
+  const field = fieldOf(schema, root)
+  return !isRequired && field.kind === 'object' && field.schema['default'] === undefined
 }
 
 function draftWith(given: Schema, root: Schema, value: Json): Draft {
@@ -111,9 +123,10 @@ function draftWith(given: Schema, root: Schema, value: Json): Draft {
     return (value as readonly Json[]).map((each) => draftWith(item, root, each))
   if (kind === 'object' && isObject(value))
     return Object.fromEntries(
-      fields.map(({ name, schema }) => {
-        const part = value[name]
-        return [name, part === undefined ? draftOf(schema, root) : draftWith(schema, root, part)]
+      fields.map((each) => {
+        const part = value[each.name]
+        if (part !== undefined) return [each.name, draftWith(each.schema, root, part)]
+        return [each.name, isOptionalObject(each, root) ? undefined : draftOf(each.schema, root, DEEPEST)]
       }),
     )
   return kind === 'json'
@@ -180,8 +193,7 @@ function filledList({ item }: Field, draft: Draft, place: Place): Filled {
 
 function filledObject({ fields }: Field, draft: Draft, place: Place): Filled {
   const drafts = (typeof draft === 'object' ? draft : {}) as { readonly [name: string]: Draft }
-  // An optional object that nobody touched is left out, with the fields that it would require.
-  if (!place.isRequired && isEmpty(draft)) return { errors: {} }
+  if (draft === undefined) return place.isRequired ? failed(place, 'This is required.') : { errors: {} }
   const all = fields.map(({ name, schema, isRequired }) => ({
     name,
     ...filled(schema, drafts[name], { root: place.root, path: inner(place, name), isRequired }),
@@ -191,10 +203,6 @@ function filledObject({ fields }: Field, draft: Draft, place: Place): Filled {
     value: Object.fromEntries(given),
     errors: Object.assign({}, ...all.map((each) => each.errors)) as Record<string, string>,
   }
-}
-
-function isEmpty(draft: Draft): boolean {
-  return typeof draft === 'object' ? Object.values(draft).every(isEmpty) : draft === undefined || draft === ''
 }
 
 function failed({ path }: Place, message: string): Filled {

@@ -28,25 +28,49 @@ interface Resolved extends FieldProps {
   readonly title: string
 }
 
-function ObjectField({ field, title, root, path, draft, errors, onChange }: Resolved) {
+function ObjectField({
+  field,
+  title,
+  schema: own,
+  root,
+  path,
+  isRequired,
+  draft,
+  errors,
+  onChange,
+}: Resolved) {
+  if (draft === undefined)
+    return (
+      <div className="field">
+        <button type="button" className="quiet" onClick={() => onChange(draftOf(own, root))}>
+          Add {title}
+        </button>
+        {errors[path] !== undefined && <p className="error">{errors[path]}</p>}
+      </div>
+    )
   const drafts = (typeof draft === 'object' ? draft : {}) as { readonly [name: string]: Draft }
   return (
     <fieldset>
       {title !== '' && <legend>{title}</legend>}
       <Description field={field} />
-      {field.fields.map(({ name, schema, isRequired }) => (
+      {field.fields.map(({ name, schema, isRequired: isNeeded }) => (
         <FormField
           key={name}
           schema={schema}
           root={root}
           path={inner({ path }, name)}
           label={name}
-          isRequired={isRequired}
+          isRequired={isNeeded}
           draft={drafts[name]}
           errors={errors}
           onChange={(changed) => onChange({ ...drafts, [name]: changed })}
         />
       ))}
+      {!isRequired && (
+        <button type="button" className="quiet" onClick={() => onChange(undefined)}>
+          Remove {title}
+        </button>
+      )}
     </fieldset>
   )
 }

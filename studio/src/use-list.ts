@@ -73,9 +73,10 @@ async function readNewest(
 ): Promise<boolean> {
   const missing = conversations.filter((each) => !newest.has(nameOf(each))).slice(0, MOST_READ)
   for (const each of missing) {
-    const messages = await client.conversation(each.contextId).messages(4)
-    const last = messages.findLast(({ role }) => role !== 'tool')
-    newest.set(nameOf(each), contentText(last?.content).slice(0, 200))
+    const messages = await client.conversation(each.contextId).messages(6)
+    const texts = messages.map(({ role, content }) => (role === 'tool' ? '' : contentText(content)))
+    const last = texts.findLast((text) => text !== '') ?? ''
+    newest.set(nameOf(each), last.slice(0, 200).replace(/[*`#]/g, ''))
   }
   return missing.length > 0
 }

@@ -101,7 +101,7 @@ export async function openPage(
 ): Promise<Opened> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(8000)
+  page.setDefaultTimeout(PATIENCE_MS)
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('dialog', (dialog) => {

@@ -1,12 +1,15 @@
-/** The page in a real browser, against a real server with a scripted model. */
+/** The built page: its files, and its behaviour in a real browser against a real server with a scripted model. */
+import { globSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
+import { rolldown } from 'rolldown'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { buildPage } from '../../../scripts/build-page.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
-import type { HostConfig } from '../../../src/host/index.ts'
+import { createHost, type HostConfig } from '../../../src/host/index.ts'
 import { ask, defineTool, memoryStore } from '../../../src/index.ts'
-import { apiKeyAuth, type HttpOptions } from '../../../src/serve/http/index.ts'
+import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { gate } from '../../turn/kit.ts'
 import { lowContrast } from './contrast.ts'
@@ -82,6 +85,83 @@ async function send(page: Page, message: string): Promise<void> {
 }
 
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' })
+
+const FIRST_LOAD_BYTES = 200_000
+const CLIENT_BYTES = 15_000
+
+describe('the built page', () => {
+  let http: HttpServer
+
+  function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return http.fetch(new Request(`http://localhost${path}`, { headers }))
+  }
+
+  beforeAll(async () => {
+    const host = createHost({ store: memoryStore(), agents: { a: { model: new ScriptedModel([]) } } })
+    http = await createHttp(host, { page: true })
+  })
+
+  test('loads at most 200 KB, and the client has at most 15 KB', async () => {
+    const files = globSync('dist/page/**/*.{html,js,css,svg}')
+    expect(files.length).toBeGreaterThanOrEqual(4)
+    const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0)
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(bytes).toBeLessThan(FIRST_LOAD_BYTES)
+    const build = await rolldown({ input: 'src/client/index.ts', platform: 'browser' })
+    const { output } = await build.generate({ minify: true })
+    const client = output.reduce((sum, each) => sum + ('code' in each ? gzipSync(each.code).length : 0), 0)
+    expect(output).toHaveLength(1)
+    expect(client).toBeLessThan(CLIENT_BYTES)
+  })
+
+  test('is served with a strict policy, and has nothing inline or from elsewhere', async () => {
+    const page = await get('/')
+    const html = await page.text()
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(page.headers.get('cache-control')).toBe('no-cache')
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+    const policy = page.headers.get('content-security-policy')?.split('; ')
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).toContain("style-src 'self'")
+    expect(policy?.join()).not.toMatch(/unsafe|https?:|\*/)
+    expect(html).not.toMatch(/<script(?![^>]*src=)|<style|style=|\son\w+=|https?:\/\//)
+    for (const [, path = ''] of html.matchAll(/(?:src|href)="\.([^"]+)"/g)) {
+      const file = await get(path, { 'accept-encoding': 'br, gzip' })
+      expect([file.status, file.headers.get('content-encoding')]).toEqual([200, 'gzip'])
+      expect(file.headers.get('cache-control')).toMatch(
+        path.startsWith('/assets/') ? /immutable/ : /no-cache/,
+      )
+      const again = await get(path, { 'if-none-match': file.headers.get('etag') ?? '' })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+    }
+  })
+
+  test.each([
+    '/..%2f..%2fpackage.json',
+    '/assets/..%2f..%2f..%2fpackage.json',
+    '/assets/%2e%2e/%2e%2e/package.json',
+    '/assets/..\\..\\package.json',
+    '/assets/',
+    '/assets',
+    '/licenses.md',
+    '/index.html%00',
+    '//etc/passwd',
+    '/file:///etc/passwd',
+  ])('has nothing at %s', async (path) => {
+    const response = await get(path)
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+  })
+
+  test('keeps the policy of the routes, and is absent without the option', async () => {
+    const agents = await get('/agents')
+    expect(agents.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
+    expect(await agents.json()).toEqual({ agents: ['a'], graphs: [] })
+    const host = createHost({ store: memoryStore(), agents: { a: { model: new ScriptedModel([]) } } })
+    const plain = await createHttp(host)
+    expect((await plain.fetch(new Request('http://localhost/'))).status).toBe(404)
+  })
+})
 
 describe.skipIf(noBrowser !== undefined)(
   `the page${noBrowser === undefined ? '' : ` (${noBrowser})`}`,
