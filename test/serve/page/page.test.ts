@@ -54,7 +54,7 @@ afterAll(async () => {
 afterEach(async () => {
   for (const { page, problems } of opened.splice(0)) {
     await page.context().close()
-    expect(problems).toEqual([])
+    if (problems.length > 0) throw new Error(problems.join('\n'))
   }
   for (const { close } of serving.splice(0)) await close()
 })
@@ -189,7 +189,7 @@ describe.skipIf(noBrowser !== undefined)(
                 text: 'I cook.',
                 calls: [
                   { tool: 'cook', args: { dish: 'soup' } },
-                  { tool: 'cook', args: { dish: 7 } as never },
+                  { tool: 'cook', args: { dish: 7 } },
                 ],
               },
               'Served **hot**.',
@@ -461,7 +461,9 @@ describe.skipIf(noBrowser !== undefined)(
       await page.keyboard.press('Enter')
       await messages(page).locator('details.call.ok', { hasText: 'think' }).waitFor()
       await page.getByRole('button', { name: 'State' }).click()
-      await page.getByLabel('State', { exact: true }).last().getByText('because of rain').waitFor()
+      const state = page.getByRole('complementary', { name: 'State' })
+      await state.getByText('because of rain').waitFor()
+      expect(await state.locator('pre').textContent()).toContain('"question": "rain"')
     })
 
     test.each(['light', 'dark'] as const)(
