@@ -1,5 +1,6 @@
 /** `npm run build`: bundles src and its declarations to a fresh dist, so that nothing deleted from src stays published. */
 import { rmSync } from 'node:fs'
+import { buildPage } from './build-page.ts'
 import { bundle } from './bundle.ts'
 import { runStep } from './step.ts'
 
@@ -8,5 +9,7 @@ const declarations = await runStep(
   { name: 'declarations', command: ['tsc', '-p', 'tsconfig.build.json'] },
   'loud',
 )
-if (declarations.ok) await bundle()
-else process.exitCode = 1
+if (declarations.ok) {
+  await bundle()
+  await buildPage()
+} else process.exitCode = 1

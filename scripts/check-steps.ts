@@ -5,6 +5,7 @@ const steps: readonly Step[] = [
   { name: 'format', command: ['biome', 'ci', '--colors=off'] },
   { name: 'lint', command: ['oxlint'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'page types', command: ['tsc', '-p', 'test/serve/page'] },
   { name: 'imports', command: ['node', 'scripts/imports.ts'] },
   { name: 'output', command: ['node', 'scripts/output.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },

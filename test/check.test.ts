@@ -87,7 +87,7 @@ function said(...files: readonly string[]): string[] {
 
 describe('the check', () => {
   it('runs every step unless some are named, and refuses a name that is none', () => {
-    const all = ['format', 'lint', 'types', 'imports', 'output', 'dead code']
+    const all = ['format', 'lint', 'types', 'page types', 'imports', 'output', 'dead code']
     expect(chosenSteps([]).map(({ name }) => name)).toEqual(all)
     expect(chosenSteps(['types', 'lint']).map(({ name }) => name)).toEqual(['lint', 'types'])
     expect(() => chosenSteps(['lint', 'spelling'])).toThrow('No such step: spelling')

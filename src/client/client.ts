@@ -55,7 +55,10 @@ export interface TurnResult {
 }
 
 export interface HoldfastClient {
+  /** The names of agents and graphs. */
   agents(): Promise<readonly string[]>
+  /** Those of them that are graphs: they take `values` instead of a message. */
+  graphs(): Promise<readonly string[]>
   /** A new conversation; it exists with its first message. */
   create(agent: string): Promise<ConversationClient>
   /** A conversation by its id. */
@@ -96,6 +99,7 @@ export function createClient(options: ClientOptions): HoldfastClient {
   const conversation = (contextId: string): ConversationClient => conversationOf(requests, contextId)
   return {
     agents: async () => (await requests.get<{ agents: string[] }>('/agents')).agents,
+    graphs: async () => (await requests.get<{ graphs: string[] }>('/agents')).graphs,
     create: async (agent) =>
       conversation((await requests.post<{ contextId: string }>('/conversations', { agent })).contextId),
     conversation,
@@ -140,6 +144,11 @@ function queryText(query: Readonly<Record<string, string | number | undefined>>)
   return given.length === 0 ? '' : `?${new URLSearchParams(given as [string, string][]).toString()}`
 }
 
+/** Browsers have no `crypto.randomUUID` on a page that came over plain HTTP from another machine. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-')
+}
+
 class Requests {
   readonly #url: string
   readonly #options: ClientOptions
@@ -156,7 +165,7 @@ class Requests {
   }
 
   /** Under one key, however often it is sent. */
-  async post<T>(path: string, body: unknown, key: string = crypto.randomUUID()): Promise<T> {
+  async post<T>(path: string, body: unknown, key: string = randomKey()): Promise<T> {
     const response = await this.#repeated(path, {
       method: 'POST',
       body: JSON.stringify(body),

@@ -153,6 +153,11 @@ export class Host {
     return this.#names.all
   }
 
+  /** Those of `names` that are graphs. */
+  get graphs(): readonly string[] {
+    return Object.keys(this.#config.graphs ?? {})
+  }
+
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
     return { open: this.#pool.size, running: this.#gate.running, waiting: this.#gate.waiting }
   }

@@ -8,6 +8,7 @@ import { jsonBody, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { newHono } from './packages.ts'
+import { readPage } from './page.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
 import { callerName, type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -27,6 +28,8 @@ export interface HttpOptions {
   readonly maxStreamsEach?: number
   /** A stream that is silent for so long gets a heartbeat. Default: 15 seconds. */
   readonly heartbeatMs?: number
+  /** Serves the page at `/`. Default: false. */
+  readonly page?: boolean
   /** Gets one line for each request. Default: none. */
   readonly accessLog?: (line: AccessLine) => void
   /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
@@ -54,6 +57,7 @@ const HTTP: OptionSet<HttpOptions> = {
     maxStreams: { least: 1 },
     maxStreamsEach: { least: 1 },
     heartbeatMs: { leastMs: 1 },
+    page: 'true or false',
     accessLog: 'a function',
     onError: 'a function',
   },
@@ -93,6 +97,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       server.answer(context.req.raw, { route, checks, params: context.req.param() }),
     )
   }
+  for (const { path, respond } of options.page ? readPage() : [])
+    app.get(path, (context) => server.guarded(context.req.raw, 'page', () => respond(context.req.raw)))
   app.notFound(async (context) =>
     server.guarded(context.req.raw, 'none', () => {
       throw new HttpProblem({
@@ -244,11 +250,12 @@ class Server {
 
   #finished(request: Request, response: Response): Response {
     const origin = this.#allowedOrigin(request)
+    // The page has a policy of its own.
     for (const [name, value] of Object.entries({
       ...SECURITY_HEADERS,
       ...(origin ? corsHeaders(origin) : {}),
     }))
-      response.headers.set(name, value)
+      if (!response.headers.has(name)) response.headers.set(name, value)
     return response
   }
 

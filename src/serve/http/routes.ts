@@ -56,8 +56,8 @@ export const ROUTES: readonly Route[] = [
     path: '/agents',
     id: 'listAgents',
     summary: 'The names of agents and graphs',
-    responses: { 200: { description: 'The names', schema: schema.listOf('agents', { type: 'string' }) } },
-    handle: ({ server: { host } }) => json({ agents: host.names }),
+    responses: { 200: { description: 'All names, and those of graphs', schema: schema.NAMES } },
+    handle: ({ server: { host } }) => json({ agents: host.names, graphs: host.graphs }),
   },
   {
     method: 'GET',

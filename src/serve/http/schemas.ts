@@ -15,6 +15,14 @@ export const CREATE: JsonObject = object({ agent: { type: 'string', minLength: 1
   'agent',
 ])
 
+const TEXTS: JsonObject = { type: 'array', items: TEXT }
+
+export const NAMES: JsonObject = {
+  type: 'object',
+  required: ['agents', 'graphs'],
+  properties: { agents: TEXTS, graphs: TEXTS },
+}
+
 const CREDENTIALS: JsonObject = {
   type: 'object',
   description: 'Secrets for the tools of this turn. Held in memory, never stored.',

@@ -1,0 +1,165 @@
+/** The chat: items in order, the reply under way, and an announcer for readers of screens. */
+import { memo, useEffect, useLayoutEffect, useRef } from 'react'
+import { CallCard } from './call-card.tsx'
+import type { ConversationView, Item, Live } from './conversation-view.ts'
+import { Code, Markdown } from './markdown.tsx'
+import { type Answer, RequestCard } from './request-card.tsx'
+import { jsonText, visible } from './visible-text.ts'
+
+export interface ChatActions {
+  readonly onAnswer: Answer
+  readonly onContinue: () => void
+}
+
+interface ChatProps {
+  readonly view: ConversationView
+  readonly actions: ChatActions
+  /** Set if older entries are not shown. */
+  readonly onEarlier: (() => void) | undefined
+}
+
+export function Chat({ view, actions, onEarlier }: ChatProps) {
+  const { items, live, isRunning } = view
+  const scroller = useScrollToEnd(view)
+  return (
+    // Keyboards can scroll it.
+    <section className="chat" ref={scroller} tabIndex={0} aria-label="Messages">
+      <div className="column">
+        {onEarlier && (
+          <button type="button" className="quiet" onClick={onEarlier}>
+            Show earlier
+          </button>
+        )}
+        {items.map((item, at) => (
+          <ItemView
+            key={`${item.type}-${item.id}`}
+            item={item}
+            actions={actions}
+            isLast={!isRunning && at === items.length - 1}
+          />
+        ))}
+        {live !== undefined && <LiveReply live={live} />}
+        {live === undefined && isRunning && <Working />}
+      </div>
+      <Announcer text={live?.text ?? lastReply(items)} />
+    </section>
+  )
+}
+
+/** Stays at the end while the reader is there. */
+function useScrollToEnd(view: ConversationView) {
+  const scroller = useRef<HTMLElement>(null)
+  const isAtEnd = useRef(true)
+  useEffect(() => {
+    const element = scroller.current
+    if (element === null) return undefined
+    const scrolled = (): void => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
+    }
+    element.addEventListener('scroll', scrolled, { passive: true })
+    return () => element.removeEventListener('scroll', scrolled)
+  }, [])
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
+  }, [view])
+  return scroller
+}
+
+interface ItemProps {
+  readonly item: Item
+  readonly actions: ChatActions
+  readonly isLast: boolean
+}
+
+const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
+  switch (item.type) {
+    case 'user':
+      return (
+        <div className="message user">
+          <span className="hidden">You: </span>
+          {item.values === undefined ? (
+            <p className="plain">{visible(item.text)}</p>
+          ) : (
+            <Code text={jsonText(item.values)} label="Values" />
+          )}
+        </div>
+      )
+    case 'reply':
+      return <Reply text={item.text} reasoning={item.reasoning} />
+    case 'call':
+      return <CallCard item={item} />
+    case 'request':
+      return <RequestCard item={item} onAnswer={actions.onAnswer} />
+    case 'notice':
+      return (
+        <div className={`notice ${item.tone}`}>
+          <p>{visible(item.text)}</p>
+          {item.canContinue && isLast && (
+            <button type="button" onClick={actions.onContinue}>
+              Go on
+            </button>
+          )}
+        </div>
+      )
+  }
+})
+
+function Reply({ text, reasoning }: { readonly text: string; readonly reasoning: string }) {
+  return (
+    <div className="message reply">
+      <span className="hidden">Reply: </span>
+      {reasoning !== '' && (
+        <details className="reasoning">
+          <summary>Reasoning</summary>
+          <Markdown text={reasoning} />
+        </details>
+      )}
+      {text !== '' && <Markdown text={text} />}
+    </div>
+  )
+}
+
+function LiveReply({ live: { text, reasoning, call } }: { readonly live: Live }) {
+  if (text === '' && reasoning === '' && call === undefined) return <Working />
+  return (
+    <div className="live">
+      <Reply text={text} reasoning={reasoning} />
+      {call !== undefined && (
+        <p className="muted mono">
+          {visible(call.tool)} {visible(call.text.slice(-200))}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Working() {
+  return (
+    <output className="working">
+      <span aria-hidden="true" className="dots">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span className="hidden">Working…</span>
+    </output>
+  )
+}
+
+/** Whole sentences, each added once: a reader of the screen is not interrupted by every token. */
+function Announcer({ text }: { readonly text: string }) {
+  const sentences = text.slice(0, 20_000).split(/(?<=[.!?:]\s|\n)/)
+  return (
+    <div className="hidden" aria-live="polite" aria-relevant="additions" data-testid="announcer">
+      {sentences.slice(0, -1).map((sentence, at) => (
+        <p key={at}>{visible(sentence)}</p>
+      ))}
+    </div>
+  )
+}
+
+function lastReply(items: readonly Item[]): string {
+  const last = items.findLast((item) => item.type === 'reply')
+  return last?.type === 'reply' ? `${last.text}\n` : ''
+}

@@ -1,0 +1,306 @@
+/** A conversation as the page shows it: a fold of the events that the client gives. Pure. */
+import type { ClientEvent } from 'holdfast/client'
+import {
+  type Delta,
+  type Entry,
+  isObject,
+  type Json,
+  type JsonObject,
+  nameIn,
+  type RequestData,
+  textIn,
+} from './types.ts'
+import { reasonText } from './visible-text.ts'
+
+export type CallStatus =
+  | 'requested'
+  | 'running'
+  | 'waiting'
+  | 'ok'
+  | 'error'
+  | 'rejected'
+  | 'unknown'
+  | 'not-run'
+
+export interface CallItem {
+  readonly type: 'call'
+  readonly id: string
+  /** The tool, the node of a graph, or an effect in one. */
+  readonly kind: 'tool' | 'node' | 'effect'
+  readonly name: string
+  readonly args?: Json
+  readonly status: CallStatus
+  readonly output?: Json
+  /** The result for people. */
+  readonly display?: string
+  readonly progress?: Json
+  /** The reply of a sub-agent as it streams. */
+  readonly below?: string
+}
+
+export interface RequestItem {
+  readonly type: 'request'
+  readonly id: string
+  readonly request: RequestData
+  /** Absent while it is open. */
+  readonly how?: string
+  readonly value?: Json
+}
+
+interface NoticeItem {
+  readonly type: 'notice'
+  readonly id: string
+  readonly tone: 'info' | 'warning' | 'error'
+  readonly text: string
+  /** The turn can go on. */
+  readonly canContinue?: true
+}
+
+export type Item =
+  | { readonly type: 'user'; readonly id: string; readonly text: string; readonly values?: Json }
+  | { readonly type: 'reply'; readonly id: string; readonly text: string; readonly reasoning: string }
+  | CallItem
+  | RequestItem
+  | NoticeItem
+
+export interface Live {
+  readonly text: string
+  readonly reasoning: string
+  /** Arguments of a call as they stream. */
+  readonly call?: { readonly tool: string; readonly text: string }
+}
+
+export interface ConversationView {
+  readonly items: readonly Item[]
+  readonly entries: readonly Entry[]
+  /** The reply under way. */
+  readonly live?: Live | undefined
+  readonly isRunning: boolean
+  /** Turns that have ended: the list of conversations and the state are stale after each. */
+  readonly ended: number
+}
+
+export const EMPTY: ConversationView = { items: [], entries: [], isRunning: false, ended: 0 }
+
+const SILENT: Live = { text: '', reasoning: '' }
+
+export function withEvents(view: ConversationView, events: readonly ClientEvent[]): ConversationView {
+  const fold = new Fold(view)
+  for (const event of events) fold.add(event)
+  return fold.view
+}
+
+class Fold {
+  readonly #items: Item[]
+  readonly #entries: Entry[]
+  #live: Live | undefined
+  #isRunning: boolean
+  #ended: number
+
+  constructor({ items, entries, live, isRunning, ended }: ConversationView) {
+    this.#items = [...items]
+    this.#entries = [...entries]
+    this.#live = live
+    this.#isRunning = isRunning
+    this.#ended = ended
+  }
+
+  get view(): ConversationView {
+    return {
+      items: this.#items,
+      entries: this.#entries,
+      live: this.#live,
+      isRunning: this.#isRunning,
+      ended: this.#ended,
+    }
+  }
+
+  add(event: ClientEvent): void {
+    if (event.type === 'entry') this.#entry(event.entry)
+    else if (event.type === 'delta') this.#delta(event.event)
+    else if (event.type === 'text') this.#live = { ...SILENT, ...this.#live, text: event.text }
+    // The text so far comes again after each connect, if there is one.
+    else if (event.type === 'connected' && this.#live !== undefined) this.#live = SILENT
+  }
+
+  #entry(entry: Entry): void {
+    this.#entries.push(entry)
+    const { type, data, seq } = entry
+    if (type.startsWith('turn.') || type === 'input' || type === 'answer') this.#turn(entry)
+    else if (type.startsWith('model.')) this.#model(entry)
+    else if (/^(tool|effect|node|graph)\./.test(type)) this.#call(entry)
+    else if (type.startsWith('request.')) this.#request(entry)
+    else if (type === 'import') this.#imported(entry)
+    else if (type === 'warning') this.#notice(seq, 'warning', textIn(data['message']) ?? '')
+    else if (type === 'compact') this.#notice(seq, 'info', 'Older messages were summarised for the model.')
+    else if (type === 'clear') this.#notice(seq, 'info', 'The model has forgotten the messages above.')
+  }
+
+  #turn({ type, data, seq }: Entry): void {
+    this.#isRunning = type !== 'turn.end'
+    if (type === 'input') {
+      const values = data['values']
+      const user = { type: 'user', id: `entry-${seq}`, text: contentText(data['message']) } as const
+      this.#items.push(values === undefined ? user : { ...user, values })
+    }
+    if (type !== 'turn.end') return
+    this.#live = undefined
+    this.#ended += 1
+    this.#outcome(seq, data)
+  }
+
+  #outcome(seq: number, data: JsonObject): void {
+    const { outcome, limit, maximum, error } = data
+    if (outcome === 'cancelled') this.#notice(seq, 'info', 'The turn was cancelled.')
+    if (outcome === 'failed') this.#stopped(seq, 'error', reasonText(error ?? 'The turn failed.'))
+    if (outcome === 'limit' || outcome === 'max-iterations') {
+      const name = textIn(limit) ?? 'iterations'
+      const most = maximum === undefined ? '' : ` (${JSON.stringify(maximum)})`
+      this.#stopped(seq, 'warning', `The turn reached its limit of ${name}${most}.`)
+    }
+  }
+
+  #model({ type, data, seq }: Entry): void {
+    this.#live = type === 'model.start' ? SILENT : undefined
+    if (type !== 'model.end') return
+    const parts = (data['content'] ?? []) as readonly JsonObject[]
+    const text = joined(parts, 'text')
+    const reasoning = joined(parts, 'reasoning')
+    if (text !== '' || reasoning !== '')
+      this.#items.push({ type: 'reply', id: `entry-${seq}`, text, reasoning })
+    for (const { type: kind, callId, tool, args } of parts)
+      if (kind === 'tool-call')
+        this.#put({
+          type: 'call',
+          id: nameIn(callId),
+          kind: 'tool',
+          name: nameIn(tool),
+          args: args ?? null,
+          status: 'requested',
+        })
+    if (data['error'] !== undefined)
+      this.#notice(seq, 'warning', `The model failed: ${reasonText(data['error'])}`)
+  }
+
+  #call({ type, data }: Entry): void {
+    const { callId, task, tool, node, key, args, status, output, display, update, error } = data
+    if (type === 'tool.start')
+      this.#change(nameIn(callId), { name: nameIn(tool), args: args ?? null, status: 'running' })
+    if (type === 'effect.start')
+      this.#put({ type: 'call', id: nameIn(callId), kind: 'effect', name: nameIn(key), status: 'running' })
+    if (type === 'tool.end' || type === 'effect.end' || type === 'tool.late')
+      this.#change(nameIn(callId), {
+        status: status as CallStatus,
+        output: output ?? null,
+        ...(typeof display === 'string' ? { display } : {}),
+      })
+    if (type === 'graph.step') for (const each of data['tasks'] as readonly JsonObject[]) this.#task(each)
+    if (type === 'node.end')
+      this.#change(nameIn(task), {
+        name: nameIn(node),
+        status: error === undefined ? 'ok' : 'error',
+        output: error ?? update ?? null,
+      })
+  }
+
+  #task({ task, node, input }: JsonObject): void {
+    const item = {
+      type: 'call',
+      id: nameIn(task),
+      kind: 'node',
+      name: nameIn(node),
+      status: 'running',
+    } as const
+    this.#put(input === undefined ? item : { ...item, args: input })
+  }
+
+  #request({ type, data }: Entry): void {
+    const id = nameIn(data['requestId'])
+    const request = data as unknown as RequestData
+    if (type === 'request.start') {
+      this.#put({ type: 'request', id, request })
+      if (request.callId !== undefined) this.#change(request.callId, { status: 'waiting' })
+      return
+    }
+    const at = this.#items.findLastIndex((item) => item.type === 'request' && item.id === id)
+    const open = this.#items[at]
+    if (open?.type !== 'request') return
+    this.#items[at] = { ...open, how: nameIn(data['how']), value: data['value'] ?? null }
+  }
+
+  #imported({ data, seq }: Entry): void {
+    for (const [at, message] of ((data['messages'] ?? []) as readonly JsonObject[]).entries()) {
+      const { role, content } = message
+      const [id, text] = [`entry-${seq}-${at}`, contentText(content)]
+      if (role === 'user') this.#items.push({ type: 'user', id, text })
+      if (role === 'assistant' && text !== '') this.#items.push({ type: 'reply', id, text, reasoning: '' })
+    }
+  }
+
+  #delta(event: Delta): void {
+    const [below] = event.path ?? []
+    if (event.type === 'tool.progress' || event.type === 'node.progress') {
+      const id = 'task' in event.data ? event.data.task : event.data.callId
+      return this.#change(below ?? id, { progress: event.data.progress })
+    }
+    if (below !== undefined) {
+      const item = this.#items.find(({ id }) => id === below)
+      if (event.type === 'text.delta' && item?.type === 'call')
+        this.#change(below, { below: (item.below ?? '') + event.data.text })
+      return
+    }
+    // Deltas of calls may come after the entry that has the whole reply.
+    const live = this.#live
+    if (live === undefined) return
+    if (event.type === 'text.delta') this.#live = { ...live, text: live.text + event.data.text }
+    if (event.type === 'reasoning.delta')
+      this.#live = { ...live, reasoning: live.reasoning + event.data.text }
+    if (event.type === 'call.delta') {
+      const { tool, text } = event.data
+      const before = live.call?.tool === tool ? live.call.text : ''
+      this.#live = { ...live, call: { tool, text: before + text } }
+    }
+  }
+
+  /** Adds an item, or replaces the one of its id: a request that is asked again. */
+  #put(item: CallItem | RequestItem): void {
+    const at = this.#items.findLastIndex(({ type, id }) => type === item.type && id === item.id)
+    if (at < 0) this.#items.push(item)
+    else this.#items[at] = item
+  }
+
+  /** Of a call whose beginning is not among the entries that were read, there is no item. */
+  #change(id: string, changes: Partial<CallItem>): void {
+    const at = this.#items.findLastIndex((item) => item.type === 'call' && item.id === id)
+    const item = this.#items[at]
+    if (item?.type === 'call') this.#items[at] = { ...item, ...changes }
+  }
+
+  #notice(seq: number, tone: NoticeItem['tone'], text: string): void {
+    this.#items.push({ type: 'notice', id: `entry-${seq}-notice`, tone, text })
+  }
+
+  #stopped(seq: number, tone: NoticeItem['tone'], text: string): void {
+    this.#items.push({ type: 'notice', id: `entry-${seq}-notice`, tone, text, canContinue: true })
+  }
+}
+
+/** The text of a message; files by their names. */
+export function contentText(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  const parts = content as readonly Json[]
+  return parts
+    .map((part) => {
+      if (!isObject(part)) return ''
+      const { type, text, name, mediaType } = part
+      if (type === 'file') return `[${textIn(name) ?? 'file'}, ${textIn(mediaType) ?? ''}]`
+      return type === 'text' ? (textIn(text) ?? '') : ''
+    })
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+function joined(parts: readonly JsonObject[], type: string): string {
+  return parts.flatMap((part) => (part['type'] === type ? [textIn(part['text']) ?? ''] : [])).join('')
+}

@@ -1,0 +1,188 @@
+/** One conversation: its chat, its input, and beside them the timeline or the state. */
+import { ClientError, type HoldfastClient, type SendMessage } from 'holdfast/client'
+import { useEffect, useMemo, useState } from 'react'
+import { Chat } from './chat.tsx'
+import { Composer } from './composer.tsx'
+import { Code } from './markdown.tsx'
+import { Timeline } from './timeline.tsx'
+import type { Json } from './types.ts'
+import { type Connection, type Followed, useConversation } from './use-conversation.ts'
+import { jsonText, visible } from './visible-text.ts'
+
+interface ConversationProps {
+  readonly client: HoldfastClient
+  readonly contextId: string
+  readonly graphs: readonly string[]
+  /** A turn has begun or ended. */
+  readonly onActivity: () => void
+  readonly onUnauthorized: () => void
+}
+
+type Panel = 'timeline' | 'state' | undefined
+
+export function Conversation({ client, contextId, graphs, onActivity, onUnauthorized }: ConversationProps) {
+  const followed = useConversation(client, contextId)
+  const { view, connection, kind } = followed
+  const [panel, setPanel] = useState<Panel>()
+  const [problem, setProblem] = useState('')
+  const actions = useActions(followed, setProblem)
+  const isGraph = kind === undefined ? graphs.includes(nameIn(contextId)) : kind === 'graph'
+  useEffect(onActivity, [view.ended, view.isRunning, onActivity])
+  useEffect(() => {
+    if (connection.state === 'failed' && connection.error.status === 401) onUnauthorized()
+  }, [connection, onUnauthorized])
+  useEscape(() => {
+    if (view.isRunning) actions.cancel()
+    else setPanel(undefined)
+  })
+  return (
+    <div className={panel === undefined ? 'conversation' : 'conversation with-panel'}>
+      <Header contextId={contextId} connection={connection} panel={panel} setPanel={setPanel} />
+      <div className="body">
+        <div className="talk">
+          <Chat view={view} actions={actions.chat} onEarlier={followed.earlier} />
+          {problem !== '' && (
+            <p className="error" role="alert">
+              {visible(problem)}
+            </p>
+          )}
+          <Trouble connection={connection} onRetry={followed.follow} />
+          <Composer
+            key={contextId}
+            isGraph={isGraph}
+            isRunning={view.isRunning}
+            onSend={actions.send}
+            onCancel={actions.cancel}
+          />
+        </div>
+        {panel !== undefined && (
+          <aside className="panel" aria-label={panel === 'timeline' ? 'Timeline' : 'State'}>
+            {panel === 'timeline' ? <Timeline entries={view.entries} /> : <State followed={followed} />}
+          </aside>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function useActions({ conversation, connection, follow }: Followed, setProblem: (problem: string) => void) {
+  // The same functions while the conversation is the same, so that items that did not change are not drawn again.
+  const chat = useMemo(() => {
+    const report = (error: unknown): void =>
+      setProblem(error instanceof ClientError ? error.message : String(error))
+    return {
+      onAnswer: async (requestId: string, value: Json): Promise<void> => {
+        await conversation.answer({ [requestId]: value })
+      },
+      onContinue: (): void => {
+        setProblem('')
+        conversation.send({ continue: true }).catch(report)
+      },
+      cancel: (): void => {
+        setProblem('')
+        conversation.cancel('cancelled on the page').catch(report)
+      },
+    }
+  }, [conversation, setProblem])
+  const send = async (message: SendMessage): Promise<void> => {
+    setProblem('')
+    await conversation.send(message)
+    if (connection.state === 'new') follow()
+  }
+  return { chat, cancel: chat.cancel, send }
+}
+
+function useEscape(act: () => void): void {
+  useEffect(() => {
+    const keyDown = (event: KeyboardEvent): void => {
+      const isSearch = event.target instanceof HTMLInputElement && event.target.type === 'search'
+      if (event.key === 'Escape' && !event.isComposing && !isSearch) act()
+    }
+    document.addEventListener('keydown', keyDown)
+    return () => document.removeEventListener('keydown', keyDown)
+  })
+}
+
+interface HeaderProps {
+  readonly contextId: string
+  readonly connection: Connection
+  readonly panel: Panel
+  readonly setPanel: (panel: Panel) => void
+}
+
+function Header({ contextId, connection, panel, setPanel }: HeaderProps) {
+  const toggle = (which: 'timeline' | 'state'): void => setPanel(panel === which ? undefined : which)
+  return (
+    <header className="top">
+      <a className="back" href="#/" aria-label="Back to the list">
+        ‹
+      </a>
+      <div className="who">
+        <h2>{visible(nameIn(contextId))}</h2>
+        <p className="muted mono">{visible(contextId.slice(contextId.indexOf(':') + 1))}</p>
+      </div>
+      <output className={`connection ${connection.state}`}>{connectionText(connection)}</output>
+      <button type="button" aria-pressed={panel === 'timeline'} onClick={() => toggle('timeline')}>
+        Timeline
+      </button>
+      <button type="button" aria-pressed={panel === 'state'} onClick={() => toggle('state')}>
+        State
+      </button>
+    </header>
+  )
+}
+
+function connectionText(connection: Connection): string {
+  switch (connection.state) {
+    case 'new':
+      return 'new'
+    case 'connecting':
+      return 'connecting…'
+    case 'connected':
+      return 'connected'
+    case 'reconnecting':
+      return 'reconnecting…'
+    case 'failed':
+      return 'not connected'
+  }
+}
+
+function Trouble({ connection, onRetry }: { readonly connection: Connection; readonly onRetry: () => void }) {
+  if (connection.state !== 'failed') return null
+  return (
+    <div className="notice error" role="alert">
+      <p>{visible(connection.error.message)}</p>
+      <button type="button" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  )
+}
+
+/** The state of a graph, or the active values of an agent's conversation. */
+function State({ followed: { conversation, view } }: { readonly followed: Followed }) {
+  const [state, setState] = useState<Json>()
+  const [problem, setProblem] = useState('')
+  const steps = view.entries.filter(({ type }) => type === 'graph.step').length
+  useEffect(() => {
+    let isOver = false
+    conversation
+      .state()
+      .then((found) => isOver || setState(found))
+      .catch((error: unknown) => isOver || setProblem(error instanceof Error ? error.message : String(error)))
+    return () => {
+      isOver = true
+    }
+  }, [conversation, view.ended, steps])
+  if (problem !== '') return <p className="error">{visible(problem)}</p>
+  return state === undefined ? (
+    <p className="muted">Reading…</p>
+  ) : (
+    <Code text={jsonText(state)} label="State" />
+  )
+}
+
+function nameIn(contextId: string): string {
+  const colon = contextId.indexOf(':')
+  return colon < 0 ? contextId : contextId.slice(0, colon)
+}

@@ -1,0 +1,106 @@
+/**
+ * A small part of Markdown as data: paragraphs, headings, lists, code, bold, italics, and links to http and https. Anything
+ * else stays the text that it is. Bounded patterns, so that no text is slow to read.
+ */
+
+export type Block =
+  | { readonly type: 'paragraph'; readonly content: readonly Inline[] }
+  | { readonly type: 'heading'; readonly content: readonly Inline[] }
+  | { readonly type: 'list'; readonly isOrdered: boolean; readonly start: number; readonly items: Inline[][] }
+  | { readonly type: 'code'; readonly text: string }
+
+export type Inline =
+  | { readonly type: 'text' | 'code' | 'bold' | 'italic'; readonly text: string }
+  | { readonly type: 'link'; readonly text: string; readonly href: string }
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/
+const HEADING = /^ {0,3}#{1,6}\s+(.*)$/
+const ITEM = /^\s{0,12}(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/
+
+export function blocksOf(text: string): Block[] {
+  const lines = text.replace(/\r\n?/g, '\n').split('\n')
+  const blocks: Block[] = []
+  let paragraph: string[] = []
+  const endParagraph = (): void => {
+    if (paragraph.length > 0) blocks.push({ type: 'paragraph', content: inlineOf(paragraph.join('\n')) })
+    paragraph = []
+  }
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    const fence = FENCE.exec(line)?.[1]
+    if (fence !== undefined) {
+      endParagraph()
+      const end = endOfCode(lines, at + 1, fence)
+      blocks.push({ type: 'code', text: lines.slice(at + 1, end).join('\n') })
+      at = end
+    } else if (line.trim() === '') endParagraph()
+    else if (!addLine(blocks, line, endParagraph)) paragraph.push(line)
+  }
+  endParagraph()
+  return blocks
+}
+
+function endOfCode(lines: readonly string[], from: number, fence: string): number {
+  const end = lines.findIndex((line, at) => at >= from && line.trim().startsWith(fence))
+  return end < 0 ? lines.length : end
+}
+
+/** A heading or an item; false for a line of a paragraph. */
+function addLine(blocks: Block[], line: string, endParagraph: () => void): boolean {
+  const heading = HEADING.exec(line)?.[1]
+  if (heading !== undefined) {
+    endParagraph()
+    blocks.push({ type: 'heading', content: inlineOf(heading) })
+    return true
+  }
+  const [, bullet, number, text = ''] = ITEM.exec(line) ?? []
+  if (bullet === undefined && number === undefined) return false
+  endParagraph()
+  const last = blocks.at(-1)
+  const isOrdered = number !== undefined
+  if (last?.type === 'list' && last.isOrdered === isOrdered) last.items.push(inlineOf(text))
+  else blocks.push({ type: 'list', isOrdered, start: Number(number ?? 1), items: [inlineOf(text)] })
+  return true
+}
+
+const INLINE = new RegExp(
+  [
+    '`(?<code>[^`\\n]{1,2000})`',
+    '\\*\\*(?<bold>[^*\\n]{1,2000})\\*\\*',
+    '(?<![\\w*])\\*(?<italic>[^*\\s][^*\\n]{0,500})\\*(?![\\w*])',
+    '\\[(?<label>[^\\]\\[\\n]{1,300})\\]\\((?<target>[^()\\s]{1,2000})\\)',
+    '(?<![\\w/])(?<bare>https?://[^\\s<>"\'`)\\]]{1,2000})',
+  ].join('|'),
+  'g',
+)
+
+function inlineOf(text: string): Inline[] {
+  const found: Inline[] = []
+  let last = 0
+  for (const match of text.matchAll(INLINE)) {
+    const inline = inlineIn(match.groups ?? {})
+    if (inline === undefined) continue
+    if (match.index > last) found.push({ type: 'text', text: text.slice(last, match.index) })
+    found.push(inline)
+    last = match.index + match[0].length
+  }
+  if (last < text.length) found.push({ type: 'text', text: text.slice(last) })
+  return found
+}
+
+function inlineIn({ code, bold, italic, label, target, bare }: Record<string, string>): Inline | undefined {
+  if (code !== undefined) return { type: 'code', text: code }
+  if (bold !== undefined) return { type: 'bold', text: bold }
+  if (italic !== undefined) return { type: 'italic', text: italic }
+  const href = webAddress(target ?? bare ?? '')
+  return href === undefined ? undefined : { type: 'link', text: label ?? href, href }
+}
+
+/** The address in its normal form, if a browser may open it. */
+function webAddress(target: string): string | undefined {
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return undefined
+  const { protocol, username, password, href } = new URL(target)
+  // A name before the host looks like the host.
+  if (username !== '' || password !== '') return undefined
+  return protocol === 'http:' || protocol === 'https:' ? href : undefined
+}

@@ -1,0 +1,39 @@
+/** Light or dark: as the system says, until the reader chooses. */
+import { useState } from 'react'
+
+const THEME = 'holdfast-theme'
+
+type Theme = 'light' | 'dark'
+
+/** Before anything is drawn. */
+export function applyStoredTheme(): void {
+  const stored = localStorage.getItem(THEME)
+  if (stored === 'light' || stored === 'dark') document.documentElement.dataset['theme'] = stored
+}
+
+function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset['theme']
+  if (chosen === 'light' || chosen === 'dark') return chosen
+  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+}
+
+export function ThemeToggle() {
+  const [theme, setTheme] = useState(currentTheme)
+  const toggle = (): void => {
+    const next = currentTheme() === 'dark' ? 'light' : 'dark'
+    localStorage.setItem(THEME, next)
+    document.documentElement.dataset['theme'] = next
+    setTheme(next)
+  }
+  return (
+    <button
+      type="button"
+      className="quiet"
+      onClick={toggle}
+      aria-label="Dark colours"
+      aria-pressed={theme === 'dark'}
+    >
+      {theme === 'dark' ? '☀' : '☾'}
+    </button>
+  )
+}

@@ -1,0 +1,120 @@
+/** A browser, and a server with the built page. One browser for a file; a page of its own for each test. */
+import { existsSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { serve } from '@hono/node-server'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { createHost, type HostConfig } from '../../../src/host/index.ts'
+import type { LanguageModel, ModelStreamPart } from '../../../src/model/index.ts'
+import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
+import { PATIENCE_MS } from '../../patience.ts'
+
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** The reason to skip tests with a browser. CI never skips them: there the launch fails. */
+export const noBrowser: string | undefined =
+  existsSync(CHROMIUM) || process.env['CI']
+    ? undefined
+    : `there is no ${CHROMIUM}: apt-get install --no-install-recommends chromium, or set CHROMIUM`
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+}
+
+/** A model that waits after the first piece of its first text. */
+export function heldModel(script: readonly ScriptedStep[], until: Promise<unknown>): LanguageModel {
+  const model = new ScriptedModel(script)
+  let isHeld = true
+  return {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    doStream: async (call) => {
+      const { stream } = await model.doStream(call)
+      const held = new TransformStream<ModelStreamPart, ModelStreamPart>({
+        transform: async (part, controller) => {
+          controller.enqueue(part)
+          if (part.type !== 'text-delta' || !isHeld) return
+          isHeld = false
+          await until
+        },
+      })
+      return { stream: stream.pipeThrough(held) }
+    },
+  }
+}
+
+export interface Served {
+  readonly url: string
+  readonly port: number
+  /** Cuts all connections and accepts no more; turns go on. */
+  readonly disconnect: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export async function servePage(
+  config: HostConfig,
+  options: HttpOptions & { readonly port?: number } = {},
+): Promise<Served> {
+  const { port: wanted = 0, ...http } = options
+  const host = createHost(config)
+  const { fetch } = await createHttp(host, { page: true, heartbeatMs: 500, ...http })
+  host.start()
+  const server = serve({ fetch, port: wanted, hostname: '127.0.0.1' })
+  await new Promise<void>((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const disconnect = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve))
+    ;(server as unknown as { closeAllConnections(): void }).closeAllConnections()
+    await closed
+  }
+  const close = async (): Promise<void> => {
+    // A test that failed may leave a model that never ends.
+    await Promise.race([host.shutdown(), setTimeout(5000, undefined, { ref: false })])
+    await disconnect()
+  }
+  return { url: `http://127.0.0.1:${port}`, port, disconnect, close }
+}
+
+export interface Opened {
+  readonly page: Page
+  /** Violations of the policy, errors of the page, and requests that left the server. */
+  readonly problems: string[]
+}
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE_MS)
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('dialog', (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    if (/Content Security Policy|TrustedHTML|Trusted Type/i.test(message.text()))
+      problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) problems.push(`request to ${request.url()}`)
+  })
+  await page.goto(url)
+  return { page, problems }
+}
