@@ -45,6 +45,7 @@ const opened: Opened[] = []
 beforeAll(async () => {
   await buildPage()
   if (noBrowser === undefined) browser = await launch()
+  else process.stderr.write(`Tests of the page in a browser are skipped: ${noBrowser}\n`)
 })
 
 afterAll(async () => {
