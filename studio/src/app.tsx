@@ -18,7 +18,8 @@ export function App() {
   )
   const { names, refusal } = useNames(client, times)
   const signIn = (given: string): void => {
-    sessionStorage.setItem(TOKEN, given)
+    if (given === '') sessionStorage.removeItem(TOKEN)
+    else sessionStorage.setItem(TOKEN, given)
     setToken(given)
     setTimes(times + 1)
   }

@@ -22,27 +22,29 @@ export function Chat({ view, actions, onEarlier }: ChatProps) {
   const { items, live, isRunning } = view
   const scroller = useScrollToEnd(view)
   return (
-    // Keyboards can scroll it.
-    <section className="chat" ref={scroller} tabIndex={0} aria-label="Messages">
-      <div className="column">
-        {onEarlier && (
-          <button type="button" className="quiet" onClick={onEarlier}>
-            Show earlier
-          </button>
-        )}
-        {items.map((item, at) => (
-          <ItemView
-            key={`${item.type}-${item.id}`}
-            item={item}
-            actions={actions}
-            isLast={!isRunning && at === items.length - 1}
-          />
-        ))}
-        {live !== undefined && <LiveReply live={live} />}
-        {live === undefined && isRunning && <Working />}
-      </div>
+    <>
+      {/* Keyboards can scroll it. */}
+      <section className="chat" ref={scroller} tabIndex={0} aria-label="Messages">
+        <div className="column">
+          {onEarlier && (
+            <button type="button" className="quiet" onClick={onEarlier}>
+              Show earlier
+            </button>
+          )}
+          {items.map((item, at) => (
+            <ItemView
+              key={`${item.type}-${item.id}`}
+              item={item}
+              actions={actions}
+              isLast={!isRunning && at === items.length - 1}
+            />
+          ))}
+          {live !== undefined && <LiveReply live={live} />}
+          {live === undefined && isRunning && <Working />}
+        </div>
+      </section>
       <Announcer text={live?.text ?? lastReply(items)} />
-    </section>
+    </>
   )
 }
 
@@ -151,10 +153,10 @@ function Working() {
 function Announcer({ text }: { readonly text: string }) {
   const sentences = text.slice(0, 20_000).split(/(?<=[.!?:]\s|\n)/)
   return (
-    <div className="hidden" aria-live="polite" aria-relevant="additions" data-testid="announcer">
-      {sentences.slice(0, -1).map((sentence, at) => (
-        <p key={at}>{visible(sentence)}</p>
-      ))}
+    <div className="hidden" aria-live="polite" aria-relevant="additions">
+      {sentences.map((sentence, at) =>
+        /\s$/.test(sentence) ? <p key={`${at} ${sentence}`}>{visible(sentence)}</p> : null,
+      )}
     </div>
   )
 }

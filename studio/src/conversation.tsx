@@ -95,8 +95,9 @@ function useActions({ conversation, connection, follow }: Followed, setProblem: 
 function useEscape(act: () => void): void {
   useEffect(() => {
     const keyDown = (event: KeyboardEvent): void => {
-      const isSearch = event.target instanceof HTMLInputElement && event.target.type === 'search'
-      if (event.key === 'Escape' && !event.isComposing && !isSearch) act()
+      // There Escape clears the search or closes the list of options.
+      const isTaken = event.target instanceof HTMLElement && event.target.matches('select, [type=search]')
+      if (event.key === 'Escape' && !event.isComposing && !isTaken) act()
     }
     document.addEventListener('keydown', keyDown)
     return () => document.removeEventListener('keydown', keyDown)

@@ -45,6 +45,7 @@ const opened: Opened[] = []
 beforeAll(async () => {
   await buildPage()
   if (noBrowser === undefined) browser = await launch()
+  else process.stderr.write(`Tests of the page in a browser are skipped: ${noBrowser}\n`)
 })
 
 afterAll(async () => {
@@ -263,6 +264,7 @@ describe.skipIf(noBrowser !== undefined)(
         expect.stringContaining('That is all.'),
       ])
       expect(await messages(page).locator('.call.ok').count()).toBe(1)
+      expect(await page.locator('[aria-live=polite]').textContent()).toContain('That is all.')
     })
 
     test('approves and answers by keyboard alone, with errors of the form and of the server', async () => {
@@ -442,6 +444,9 @@ describe.skipIf(noBrowser !== undefined)(
           document.cookie,
         ]),
       ).toEqual(['{}', ['foo'], ''])
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('Token or API key').waitFor()
+      expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
     })
 
     test('runs a graph with values, and shows its state', async () => {
