@@ -76,6 +76,7 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
   try {
     return await createHttp(host, {
       ...given({ authenticate, cors, ...limits }),
+      page: 'if-built',
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),
     })

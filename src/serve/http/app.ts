@@ -1,14 +1,21 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
 import { debugThrown, systemClock } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
-import { checkOptions, type Json, type JsonObject, type OptionSet } from '../../protocol/index.ts'
+import {
+  checkOptions,
+  invalidOption,
+  type Json,
+  type JsonObject,
+  type OptionSet,
+  shown,
+} from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { type Authenticate, type Caller, unauthorized } from './caller.ts'
 import { jsonBody, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { newHono } from './packages.ts'
-import { readPage } from './page.ts'
+import { isPageBuilt, type PageFile, readPage } from './page.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
 import { callerName, type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
@@ -28,8 +35,8 @@ export interface HttpOptions {
   readonly maxStreamsEach?: number
   /** A stream that is silent for so long gets a heartbeat. Default: 15 seconds. */
   readonly heartbeatMs?: number
-  /** Serves the page at `/`. Default: false. */
-  readonly page?: boolean
+  /** Serves the page at `/`; `if-built`: not in a checkout without it, where `true` is an error. Default: false. */
+  readonly page?: boolean | 'if-built'
   /** Gets one line for each request. Default: none. */
   readonly accessLog?: (line: AccessLine) => void
   /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
@@ -57,7 +64,7 @@ const HTTP: OptionSet<HttpOptions> = {
     maxStreams: { least: 1 },
     maxStreamsEach: { least: 1 },
     heartbeatMs: { leastMs: 1 },
-    page: 'true or false',
+    page: null,
     accessLog: 'a function',
     onError: 'a function',
   },
@@ -97,7 +104,7 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       server.answer(context.req.raw, { route, checks, params: context.req.param() }),
     )
   }
-  for (const { path, respond } of options.page ? readPage() : [])
+  for (const { path, respond } of pageFiles(options.page))
     app.get(path, (context) => server.guarded(context.req.raw, 'page', () => respond(context.req.raw)))
   app.notFound(async (context) =>
     server.guarded(context.req.raw, 'none', () => {
@@ -117,6 +124,12 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     document,
     close: () => streams.close(),
   }
+}
+
+function pageFiles(page: HttpOptions['page'] = false): readonly PageFile[] {
+  if (page !== true && page !== false && page !== 'if-built')
+    throw invalidOption('page', `must be true, false or 'if-built', not ${shown(page)}`)
+  return page === false || (page === 'if-built' && !isPageBuilt()) ? [] : readPage()
 }
 
 interface Checks {

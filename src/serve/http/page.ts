@@ -39,11 +39,19 @@ export interface PageFile {
   readonly respond: (request: Request) => Response
 }
 
-/** Throws if the page is not built. */
-export function readPage(): readonly PageFile[] {
-  const folder = FOLDERS.map((path) => new URL(path, import.meta.url)).find((url) =>
+export function isPageBuilt(): boolean {
+  return pageFolder() !== undefined
+}
+
+function pageFolder(): URL | undefined {
+  return FOLDERS.map((path) => new URL(path, import.meta.url)).find((url) =>
     existsSync(new URL('index.html', url)),
   )
+}
+
+/** Throws if the page is not built. */
+export function readPage(): readonly PageFile[] {
+  const folder = pageFolder()
   if (folder === undefined)
     throw new HoldfastError('invalid-option', {
       message: 'The page is not built. Run npm run build in the checkout, or leave out the option page.',
