@@ -130,3 +130,8 @@ async function suggestion(word: string, words: readonly string[]): Promise<strin
   const { didYouMean } = await import('./nearest.ts')
   return didYouMean(word, words)
 }
+
+/** A word quoted for a shell, so that a printed command can be copied. */
+export function shellWord(word: string): string {
+  return /^[\w./:@%+~,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

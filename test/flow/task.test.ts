@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -269,6 +269,23 @@ describe('the task agent', () => {
     const ended = await agent.answer('u', { [request?.requestId ?? '']: true })
     expect([ended.ended, ended.usage.inputTokens, ended.usage.outputTokens]).toEqual(['verified', 40, 4])
     expect(model.calls).toHaveLength(4)
+  })
+
+  test('a criterion that was cancelled while it ran is run again, and a task that has ended is not', async () => {
+    const cwd = folder()
+    const tools = await loadTools({ cwd })
+    const criteria = [{ name: 'go', command: 'test -f go || { touch waits; sleep 600; }' }]
+    const { agent, model } = task(['P', done('A')], { cwd, tools, criteria, verifierModel: null })
+    const stop = new AbortController()
+    const running = agent.run('Do it', { contextId: 'c', signal: stop.signal })
+    await expect.poll(() => existsSync(join(cwd, 'waits'))).toBe(true)
+    stop.abort()
+    expect(await running).toMatchObject({ ended: 'cancelled', isResumable: true })
+    writeFileSync(join(cwd, 'go'), '')
+    const ended = await agent.resume('c')
+    expect(ended).toMatchObject({ ended: 'verified', planIteration: 1, isResumable: false })
+    expect(await agent.resume('c')).toEqual(ended)
+    expect(model.calls).toHaveLength(2)
   })
 
   test('prompts: custom ones are sent, instructions of tools reach their nodes, the preview is what is sent', async () => {

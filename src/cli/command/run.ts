@@ -2,6 +2,7 @@
 import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
 import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom } from '../answer.ts'
+import { shellWord } from '../arguments.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { withOrigin } from '../mcp-tools.ts'
 import { messageFrom } from '../message.ts'
@@ -113,11 +114,6 @@ interface Conversation {
   readonly id: string
   readonly key: ContextKey
   readonly store: Store
-}
-
-/** A word quoted for a shell, so that a printed command can be copied. */
-function shellWord(word: string): string {
-  return /^[\w./:@%+~,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** Prints a turn and its outcome, as text or as lines of JSON. */

@@ -5,6 +5,7 @@ import type { GraphEvent } from 'holdfast/graph'
 import { dim, green, joinLines, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { toolsFrom } from 'holdfast/tool'
 import { loadTools } from 'holdfast/toolbox'
+import { shellWord } from '../arguments.ts'
 import { askAll } from '../chat/ask.ts'
 import { EXIT, exitCodeOfTask } from '../exit-code.ts'
 import { FOREIGN } from '../gate/outputs.ts'
@@ -221,8 +222,14 @@ class TaskSession {
     if (results.ended === 'waiting') await this.#showRequests(results)
     else this.#answer(results)
     this.#note(summaryOf(results))
-    if (results.ended !== 'verified') this.#note(dim(`  to go on: holdfast task --continue ${this.#of.id}`))
+    if (results.isResumable) this.#note(dim(`  to go on: ${this.#continuing()}`))
     return exitCode
+  }
+
+  #continuing(): string {
+    const config = this.#context.args.value('config')
+    const option = config === undefined ? '' : `--config ${shellWord(config)} `
+    return `holdfast task ${option}--continue ${this.#of.id}`
   }
 
   #answer({ finalAnswer }: TaskResults): void {

@@ -45,7 +45,7 @@ export async function runCriteria(
   const runner = toolNode({ tools: [{ ...command, approve: 'never', replay: 'safe' }], toolConcurrency: 1 })
   const calls = criteria.map((criterion, at) => ({
     type: 'tool-call' as const,
-    callId: `${context.task}-criterion-${at + 1}`,
+    callId: `${context.task}-${context.turn}-criterion-${at + 1}`,
     tool: COMMAND,
     args: { command: criterion.command },
   }))
@@ -53,7 +53,8 @@ export async function runCriteria(
     { role: 'user', content: 'Check the criteria.', by: 'program' },
     { role: 'assistant', content: calls },
   ]
-  const results = (await context.run('criteria', runner, messages)).flatMap((message) =>
+  // A turn of its own: a criterion that was cancelled says nothing, and runs again when the task is resumed.
+  const results = (await context.run(`criteria-${context.turn}`, runner, messages)).flatMap((message) =>
     message.role === 'tool' ? message.content : [],
   )
   return criteria.map(({ name }, at) =>

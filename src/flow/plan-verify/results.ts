@@ -34,7 +34,9 @@ export interface TaskResults {
   /** Questions and approvals to be answered. */
   readonly requests: readonly RequestData[]
   readonly usage: Usage
-  /** The conversation of the task: `resume(contextId)` goes on with it. */
+  /** True: `resume(contextId)`, or `answer`, goes on with it. False: it has ended. */
+  readonly isResumable: boolean
+  /** The conversation of the task. */
   readonly contextId: string
 }
 
@@ -62,6 +64,7 @@ export function resultsOf(
     attempts,
     requests,
     usage,
+    isResumable: outcome.status !== 'completed' || outcome.limit !== undefined,
     contextId: options.contextId,
   }
 }

@@ -172,13 +172,14 @@ export class TaskAgent {
 
   /**
    * Goes on with a task that was interrupted, that reached a limit, or whose process died. One that waits needs its answers
-   * first: its requests are in the results.
+   * first: its requests are in the results. One that has ended keeps its results.
    */
   async resume(contextId: string, options: Omit<TaskRunOptions, 'contextId'> = {}): Promise<TaskResults> {
     checkOptions(options, RUN)
     return this.#follow(options, contextId, async (graph, where) => {
-      const { open } = await loadSession(this.#store, this.#key(contextId))
+      const { open, outcome } = await loadSession(this.#store, this.#key(contextId))
       const { owner } = this.#config
+      if (open === undefined && outcome === 'stop') return { requests: [] }
       const requests = open === undefined ? await graph.requests({ contextId, ...defined({ owner }) }) : []
       return requests.length > 0 ? { requests } : graph.stream(null, where)
     })
@@ -340,7 +341,7 @@ export class TaskAgent {
     for (let next = await begin(graph, where); ; ) {
       const results =
         'requests' in next
-          ? await this.#resultsWaiting(graph, contextId, next.requests)
+          ? await this.#resultsBefore(graph, contextId, next.requests)
           : await this.#resultsOf(next, options)
       this.#results = results
       if (results.ended !== 'waiting' || onRequest === undefined) return results
@@ -360,8 +361,8 @@ export class TaskAgent {
     return this.#toResults(await run.outcome, run.contextId)
   }
 
-  /** The results of a task that waited before this call, too. */
-  async #resultsWaiting(
+  /** The results of a task that waited, or had ended, before this call. */
+  async #resultsBefore(
     graph: TaskGraph,
     contextId: string,
     requests: readonly RequestData[],
@@ -370,8 +371,9 @@ export class TaskAgent {
     if (snapshot === undefined)
       throw new HoldfastError('nothing-to-continue', { message: `There is no task ${quote(contextId)}.` })
     const { state, turn } = snapshot
-    const waiting = { reason: 'input-required', status: 'input-required', durationMs: 0 } as const
-    return this.#toResults({ ...waiting, turn, state, requests, usage: NO_USAGE }, contextId)
+    const waiting = { reason: 'input-required', status: 'input-required' } as const
+    const end = requests.length > 0 ? waiting : ({ reason: 'stop', status: 'completed' } as const)
+    return this.#toResults({ ...end, durationMs: 0, turn, state, requests, usage: NO_USAGE }, contextId)
   }
 
   /** With the usage of the whole task: each answer and each resume is a turn of its own. */
@@ -383,7 +385,7 @@ export class TaskAgent {
   }
 }
 
-/** A run; or requests that have to be answered before there can be one. */
+/** A run; or the requests that have to be answered before there can be one, none if the task has ended. */
 type Begin = (
   graph: TaskGraph,
   where: Where,
