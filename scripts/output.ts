@@ -25,8 +25,6 @@ const ALLOWED: Readonly<Record<string, readonly Kind[]>> = {
   'src/base/debug.ts': ['stream', 'warning'],
   // Turns of an agent with quiet: false, through an Output.
   'src/observe/console.ts': ['stream'],
-  // Tasks with verbose: true, through an Output.
-  'src/flow/plan-verify/verbose.ts': ['stream'],
   // Before there is a gate: two messages, in ASCII.
   'src/cli/bin.ts': ['stream'],
   // Node's line editor, which draws through the gate.

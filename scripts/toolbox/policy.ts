@@ -150,15 +150,19 @@ function isHarmless([name = '', ...words]: readonly string[]): boolean {
   if (name === 'mkdir') return line === 'out'
   if (name === 'tsc') return line === '--noEmit'
   if (name === 'xargs') return line === 'wc -l'
-  if (name === 'node')
-    return line === 'scripts/check.js' || (words.length === 1 && /^tools\/(?!.*\.\.)/.test(line))
+  if (name === 'node') return line === 'scripts/check.js' || (words.length === 1 && isIn('tools', line))
   if (name === 'find') return line.startsWith('src -name ') && options.length === 1
-  if (name === 'cp') return words.length === 2 && words.every((word) => /^out\/(?!.*\.\.)/.test(word))
+  if (name === 'cp') return words.length === 2 && words.every((word) => isIn('out', word))
   if (name === 'rg') return line.startsWith('--max-count=') && options.length === 1
   if (name === 'npm')
     return line === 'test' || line === 'run lint' || (line.startsWith('run build') && options.length === 0)
   if (name !== 'git') return false
   return line === 'status' || line === 'diff --stat' || isReadingGit(words, options)
+}
+
+/** A name such as `..a` leads nowhere. */
+function isIn(folder: string, path: string): boolean {
+  return path.startsWith(`${folder}/`) && !path.split('/').includes('..')
 }
 
 function isReadingGit([subcommand]: readonly string[], options: readonly string[]): boolean {

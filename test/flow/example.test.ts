@@ -12,7 +12,7 @@ test('a task goes from a failing test to a passing one, as the guide shows it', 
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-example-'))
   try {
     const [how = '', from = ''] = LAUNCH
-    const args = [how, from, resolve('examples/15-task-agent.ts')]
+    const args = [how, from, resolve('examples/16-task-agent.ts')]
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env: cleanEnv() })
     const text = stdout.trim()
     expect(text).toBe(capture('task', text, 'task-agent'))
