@@ -163,6 +163,18 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   { name: 'pages are counted and not remembered', subject: 'list', spoil: pagesCounted },
   {
+    name: 'a scan goes on behind the name, and misses its other owners',
+    subject: 'scan',
+    spoil: (store) =>
+      decorate(store, {
+        scan: async ({ after, ...query } = {}) => {
+          if (after === undefined) return store.scan(query)
+          const page = await store.scan({ ...query, after })
+          return page.filter(({ key }) => key.contextId !== after.contextId)
+        },
+      }),
+  },
+  {
     name: 'wake times are forgotten',
     subject: 'due',
     spoil: (store) =>
