@@ -56,9 +56,12 @@ export interface WalkOptions {
   readonly noLinks?: boolean
 }
 
-/** Some file systems do not tell upper from lower case (W5). */
+/** The name of the folder of journals in the root (W5). */
+export const JOURNALS = '.holdfast'
+
+/** Some file systems do not tell upper from lower case. */
 function isJournals(name: string): boolean {
-  return name.toLowerCase() === '.holdfast'
+  return name.toLowerCase() === JOURNALS
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants

@@ -4,16 +4,27 @@
  */
 import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { access, type FileHandle, open, opendir, realpath, rename, stat, unlink } from 'node:fs/promises'
+import {
+  access,
+  type FileHandle,
+  lstat,
+  open,
+  opendir,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from 'node:fs/promises'
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
-import { HoldfastError } from '../protocol/index.ts'
+import { HoldfastError, quote } from '../protocol/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
   type HeldFolder,
   hasProc,
   isAt,
+  JOURNALS,
   type Leaf,
   type Root,
   type WalkOptions,
@@ -95,6 +106,7 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
       message: 'The toolbox does not support Windows: it could not keep tools inside of a folder. Use WSL.',
     })
   const path = await realpath(folder)
+  await checkJournals(path)
   const { dev, ino } = await stat(path)
   const { confinement = (await hasProc(path)) ? 'handles' : 'paths' } = options
   const byHandle = confinement === 'handles'
@@ -140,6 +152,16 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
       }
     },
   }
+}
+
+/** A link would give the journals a second name, which no tool refuses (W5). */
+async function checkJournals(root: string): Promise<void> {
+  const journals = posix.join(root, JOURNALS)
+  const stats = await lstat(journals).catch(() => undefined)
+  if (stats === undefined || stats.isDirectory()) return
+  throw new HoldfastError('invalid-option', {
+    message: `${quote(journals)} is ${stats.isSymbolicLink() ? 'a link' : 'no folder'}. The journals of conversations belong there, out of reach of tools. Remove it, or move its content there.`,
+  })
 }
 
 export function contentHash(content: string | Uint8Array): string {

@@ -92,6 +92,14 @@ describe('the working folder', () => {
     }
   })
 
+  it('is not opened while the name of its journals is a link, or a file', async () => {
+    await symlink('a', join(root, '.holdfast'))
+    await expect(openWorkspace(root)).rejects.toThrow('.holdfast" is a link')
+    await rm(join(root, '.holdfast'))
+    await writeFile(join(root, '.holdfast'), '')
+    await expect(openWorkspace(root)).rejects.toThrow('.holdfast" is no folder')
+  })
+
   it('refuses paths that leave it or are none', async () => {
     const refused: Record<string, string> = {
       '../canary.txt': 'outside',
