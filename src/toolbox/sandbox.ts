@@ -20,7 +20,10 @@ export interface Bubblewrap {
   readonly kind: 'bwrap'
   /** The path of bwrap. */
   readonly file: string
-  /** Everything before the command. Throws if the journals in the root cannot be hidden. The folder to start in is a path inside the sandbox. */
+  /**
+   * Everything before the command; the folder to start in is a path inside the sandbox. Throws if the journals in the root
+   * cannot be hidden.
+   */
   args(start: string): readonly string[]
 }
 
