@@ -7,6 +7,7 @@ import { constants, type Stats } from 'node:fs'
 import {
   access,
   type FileHandle,
+  link,
   lstat,
   open,
   opendir,
@@ -18,6 +19,7 @@ import {
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
 import { HoldfastError, quote } from '../protocol/index.ts'
+import { keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
@@ -262,16 +264,49 @@ async function writeFile(
   const temporary = `${folder.address}/${temporaryPrefix(write.id)}${systemIds.next('w')}.tmp`
   try {
     const bytes = await fillTemporary(root, { temporary, content: write.content, stats })
-    const before = await hashAt(root, given, leaf)
-    if (write.expected !== undefined && before !== write.expected) throw changed(given)
-    await rename(temporary, address)
-    await folder.handle.sync()
-    return { path, created: before === null, bytes }
+    return await writers.run(await writerKey(leaf), async () => {
+      const before = await hashAt(root, given, leaf)
+      if (write.expected !== undefined && before !== write.expected) throw changed(given)
+      if (write.expected === null) await giveNewName(given, { temporary, address })
+      else await rename(temporary, address)
+      await folder.handle.sync()
+      return { path, created: before === null, bytes }
+    })
   } catch (error) {
     await unlink(temporary).catch(() => {})
     throw error
   }
 }
+
+/** Writes of one file in this process: the last check and the change are one step to the others. */
+const writers = keyedQueue()
+
+/** The same file has the same key in every workspace. */
+async function writerKey({ folder, name = '' }: Leaf): Promise<string> {
+  const { dev, ino } = await folder.handle.stat()
+  // Some file systems do not tell upper from lower case.
+  return `${dev}:${ino}/${name.normalize('NFC').toLowerCase()}`
+}
+
+interface NewName {
+  readonly temporary: string
+  readonly address: string
+}
+
+/** A link, unlike a rename, replaces nothing that another process has put there since the check. */
+async function giveNewName(given: string, { temporary, address }: NewName): Promise<void> {
+  try {
+    await link(temporary, address)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw changed(given)
+    if (!NO_LINKS.includes(errorCode(error) ?? '')) throw error
+    return rename(temporary, address)
+  }
+  await unlink(temporary)
+}
+
+/** The answers of file systems without hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
 
 interface Temporary {
   readonly temporary: string

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import {
   chmod,
   mkdir,
@@ -191,6 +192,42 @@ describe('the working folder', () => {
     await mkdir(root)
     await writeFile(join(root, 'x'), 'x')
     for (const workspace of modes) expect(await problem(read(workspace, 'x'))).toBe('changed')
+  })
+
+  it('of several writers at once that expect the same content, one writes', async () => {
+    const [, other] = modes as [Workspace, Workspace]
+    const inner = await openWorkspace(join(root, 'a'))
+    for (const expected of [contentHash('inside'), null]) {
+      const name = expected === null ? 'new.txt' : 'file.txt'
+      const outcomes = await Promise.all(
+        [inner, other, inner, other].map((workspace, index) => {
+          const path = workspace === inner ? `b/${name}` : `a/b/to-a/b/${name}`
+          return problem(workspace.write(path, { content: `by ${index}`, id: `call ${index}`, expected }))
+        }),
+      )
+      expect(outcomes.toSorted()).toEqual(['changed', 'changed', 'changed', 'none'])
+      expect(await readFile(join(root, 'a/b', name), 'utf8')).toBe(`by ${outcomes.indexOf('none')}`)
+    }
+    expect((await readdir(join(root, 'a/b'))).toSorted()).toEqual(['file.txt', 'new.txt', 'to-a'])
+  })
+
+  it('a new file does not replace one that another process has made meanwhile', async () => {
+    const [workspace] = modes as [Workspace]
+    let steps = 0
+    const meanwhile = {
+      // Creation, content and sync of the temporary file; the fourth step gives it its name.
+      fileStep: async <T>(step: () => Promise<T>): Promise<T> => {
+        steps += 1
+        if (steps === 4) writeFileSync(join(root, 'new.txt'), 'of another')
+        return step()
+      },
+    }
+    const write = withFileSteps(meanwhile, () =>
+      workspace.write('new.txt', { content: 'late', id: 'call', expected: null }),
+    )
+    expect(await problem(write)).toBe('changed')
+    expect(await readFile(join(root, 'new.txt'), 'utf8')).toBe('of another')
+    expect((await readdir(root)).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
   it('a writer that was only frozen writes nothing once its temporary file is removed', async () => {
