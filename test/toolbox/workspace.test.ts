@@ -156,6 +156,30 @@ describe('the working folder', () => {
     expect((await readdir(base)).toSorted()).toEqual(['canary.txt', 'root'])
   })
 
+  it('leaves no folder behind that a refused write has created', async () => {
+    const names = async (): Promise<string[]> =>
+      [...(await readdir(root)), ...(await readdir(join(root, 'a')))].toSorted()
+    const before = await names()
+    const refused: Record<string, string> = {
+      'new/../../x': 'outside',
+      'new/deep/../../../x': 'outside',
+      'new/deep/../../up/x': 'outside',
+      'a/new/deep/x': 'changed',
+      'a/new/../../.holdfast/x': 'outside',
+      'new/../out-absolute': 'outside',
+    }
+    for (const workspace of modes)
+      for (const [path, code] of Object.entries(refused)) {
+        const write = workspace.write(path, { content: 'x', id: '1', expected: contentHash('other') })
+        expect([path, await problem(write)]).toEqual([path, code])
+        expect([path, await names()]).toEqual([path, before])
+      }
+    const [workspace] = modes as [Workspace]
+    await workspace.write('passed/../a/kept/x', { content: 'x', id: '1' })
+    expect(await names()).toEqual([...before, 'kept'].toSorted())
+    expect(await readdir(join(root, 'a/kept'))).toEqual(['x'])
+  })
+
   it('writes nothing if the content is not the expected one', async () => {
     const [workspace] = modes as [Workspace]
     const write = (expected: string | null): Promise<string> =>
