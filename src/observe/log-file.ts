@@ -5,6 +5,7 @@
 import {
   appendFileSync,
   closeSync,
+  constants,
   fstatSync,
   openSync,
   readSync,
@@ -13,7 +14,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { inFolder } from './log-folder.ts'
+import { inFolder, noFollow } from './log-folder.ts'
 import { flushLogs, type PendingFile, writeSoon } from './pending-writes.ts'
 
 export interface FileBounds {
@@ -88,8 +89,10 @@ function countFitting(lines: readonly string[], bytes: number): number {
   return over < 0 ? lines.length : over
 }
 
+const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
+
 function append(path: string, text: string): void {
-  const fd = openSync(path, 'a+', 0o600)
+  const fd = openSync(path, APPEND | noFollow(dirname(path)), 0o600)
   try {
     appendFileSync(fd, endsInLine(fd) ? text : `\n${text}`)
   } finally {

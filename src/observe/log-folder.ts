@@ -1,6 +1,6 @@
 /** The folders and names of log files. */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { constants, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 const HOME = '.holdfast'
@@ -18,11 +18,35 @@ function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const home = dirname(folder)
   const ignore = join(home, '.gitignore')
-  if (basename(home) === HOME && !existsSync(ignore)) writeFileSync(ignore, '*\n')
+  if (isHome(home) && !lstatSync(ignore, { throwIfNoEntry: false }))
+    writeFileSync(ignore, '*\n', { flag: 'wx' })
+}
+
+function isHome(folder: string): boolean {
+  return basename(folder) === HOME
+}
+
+/**
+ * Throws if a folder in `.holdfast`, or `.holdfast` itself, is a link: a command of an agent may have put it there. Other
+ * folders are those that the program chose, links included.
+ */
+export function refuseLinks(folder: string): void {
+  const home = dirname(folder)
+  if (!isHome(home)) return
+  for (const path of [home, folder])
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Error(`${path} is a link; a folder must be there`)
+}
+
+/** The flag by which a link in the place of a file of this folder is not opened. */
+export function noFollow(folder: string): number {
+  // Windows has none.
+  return isHome(dirname(folder)) ? (constants.O_NOFOLLOW ?? 0) : 0
 }
 
 /** Runs `work`; if its folder is missing, creates it and runs it again. */
 export function inFolder<T>(folder: string, work: () => T): T {
+  refuseLinks(folder)
   try {
     return work()
   } catch (error) {

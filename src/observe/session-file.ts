@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FileBounds } from './log-file.ts'
-import { fileNameOf, inFolder } from './log-folder.ts'
+import { fileNameOf, inFolder, noFollow, refuseLinks } from './log-folder.ts'
 import { type PendingFile, writeSoon } from './pending-writes.ts'
 import { type RecordedTurn, sessionHeader, sessionTurn } from './session-record.ts'
 
@@ -83,6 +83,7 @@ export class SessionFile implements PendingFile {
     const turns = this.#turns.splice(0)
     const texts = turns.map((turn) => sessionTurn(turn))
     const at = turns[0]?.entries[0]?.at ?? 0
+    refuseLinks(this.#options.folder)
     try {
       this.#put(texts.join(''), at)
     } catch (error) {
@@ -152,7 +153,7 @@ export class SessionFile implements PendingFile {
 
 function openIfThere(path: string): number | undefined {
   try {
-    return openSync(path, APPEND)
+    return openSync(path, APPEND | noFollow(dirname(path)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -28,6 +28,7 @@ export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
 export type { SchemaCheck } from './json-schema.ts'
 export { jsonSchema, schemaCheck } from './json-schema.ts'
+export { keyedQueue } from './keyed-queue.ts'
 export type {
   ApprovalPolicy,
   Approvals,

@@ -2,28 +2,49 @@
  * The shell of commands: how it is started, and its environment, which is an allow-list and the values that the program
  * gives, never that of this process.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { LIFELINE } from './run-process.ts'
 
 /** Names that carry settings of the machine and no secret. */
-const PASSED = /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ)$/
+const PASSED = /^(LANG|LANGUAGE|LC_[A-Z]+|TZ)$/
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
 
-/** `home` is an empty private folder, also for temporary files. */
+export interface CommandPlace {
+  /** The real path of the working folder. */
+  readonly root: string
+  /** An empty private folder, also for temporary files. */
+  readonly home: string
+}
+
 export function commandEnvironment(
   given: Readonly<Record<string, string>>,
-  home: string,
+  { root, home }: CommandPlace,
 ): Readonly<Record<string, string>> {
   const passed = Object.entries(process.env).filter(([name]) => PASSED.test(name)) as [string, string][]
   return {
-    PATH: USUAL_PATH,
     LANG: 'C.UTF-8',
     ...Object.fromEntries(passed),
+    PATH: pathOutside(root, process.env['PATH'] ?? ''),
     TERM: 'dumb',
     HOME: home,
     TMPDIR: home,
     ...given,
   }
+}
+
+/** The folders of PATH that exist outside of the working folder: in others a command could leave a program for later ones. */
+function pathOutside(root: string, path: string): string {
+  const below = root.endsWith('/') ? root : `${root}/`
+  const folders = path.split(':').filter((folder) => {
+    if (!isAbsolute(folder)) return false
+    try {
+      return !`${realpathSync(folder)}/`.startsWith(below)
+    } catch {
+      return false
+    }
+  })
+  return folders.length === 0 ? USUAL_PATH : folders.join(':')
 }
 
 /**

@@ -174,19 +174,19 @@ interface Start {
 
 /** Sets up the sandbox, or a home folder where there is none, for one command. */
 async function inPlace<T>(
-  { commands: { sandbox, env } }: CommandContext,
+  { workspace: { root }, commands: { sandbox, env } }: CommandContext,
   { command, start }: Start,
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
   const [shell, ...args] = shellCommand(command, sandbox.kind === 'bwrap')
   if (sandbox.kind === 'bwrap') {
-    const inside = commandEnvironment(env, '/tmp')
+    const inside = commandEnvironment(env, { root, home: '/tmp' })
     const confined = [...sandbox.args(start), shell, ...args]
     return work({ file: sandbox.file, args: confined, cwd: '/', env: inside, keepsLeader: true })
   }
   const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
   try {
-    const outside = commandEnvironment(env, home)
+    const outside = commandEnvironment(env, { root, home })
     return await work({ file: shell, args, cwd: start, env: outside, keepsLeader: false })
   } finally {
     await rm(home, { recursive: true, force: true }).catch(() => {})

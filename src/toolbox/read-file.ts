@@ -70,36 +70,51 @@ async function read({ workspace, file, input }: Reading, context: ToolContext): 
   const { path, offset = 0, limit = Number.POSITIVE_INFINITY, limit_bytes = MOST_BYTES } = input
   const limitBytes = Math.min(limit_bytes, MOST_BYTES)
   const range = await readRange(file.handle, { offset, limit, limitBytes, signal: context.signal })
+  const { hash } = range
   const known = await knownContent(context, workspace, path)
-  if (!isKnown(known, range.hash))
-    await remember(context, { workspace, path, known: { ...known, hash: range.hash } })
+  if (hash !== undefined && !isKnown(known, hash))
+    await remember(context, { workspace, path, known: { ...known, hash } })
   const image = imageType(range.start)
   if (image !== undefined) return imageText({ file, image, range }, context)
   if (range.start.includes(0)) return binaryText(file, range)
-  if (offset > 0 && offset >= range.totalLines)
-    throw new Error(
-      `offset ${offset} is beyond the end: ${file.path} has ${counted(range.totalLines, 'line')}. Use a smaller offset.`,
-    )
+  if (offset > 0 && offset >= range.totalLines) throw beyondEnd(file, range, offset)
   return shownText(file, range, input)
+}
+
+function beyondEnd(
+  { path }: OpenFile,
+  { totalLines, totalBytes, readBytes }: TextRange,
+  offset: number,
+): Error {
+  const lines = counted(totalLines, 'line')
+  return new Error(
+    readBytes === totalBytes
+      ? `offset ${offset} is beyond the end: ${path} has ${lines}. Use a smaller offset.`
+      : `offset ${offset} is beyond the first ${counted(readBytes, 'byte')} of ${path}, which have ${lines}; the rest is not read. Use execute_command to look at it.`,
+  )
 }
 
 function shownText({ path }: OpenFile, range: TextRange, input: ReadInput): string {
   const { offset = 0 } = input
-  const { bytes, lines, totalLines, totalBytes } = range
+  const { bytes, lines, totalLines, totalBytes, readBytes } = range
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const last = offset + lines
   const isWhole = bytes.length === totalBytes
   const head = isWhole
     ? `${path}: ${counted(totalLines, 'line')}, ${counted(totalBytes, 'byte')}`
-    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
+    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${readBytes === totalBytes ? '' : 'at least '}${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
   return `[${[head, ...leftOut(range, input), ...invalidNote(bytes)].join('. ')}.]\n\n${text}`
 }
 
 function leftOut(range: TextRange, { offset = 0, limit_bytes }: ReadInput): string[] {
-  const { bytes, lines, skipped, totalLines, totalBytes } = range
+  const { bytes, lines, skipped, totalLines, totalBytes, readBytes } = range
   const after = totalBytes - skipped - bytes.length
   if (after === 0) return offset === 0 ? [] : [`Left out: lines 1 to ${offset}`]
   if (limit_bytes !== undefined) return [`Left out: ${counted(after, 'byte')} after this`]
+  if (readBytes < totalBytes && offset + lines >= totalLines)
+    return [
+      `Left out: ${counted(after, 'byte')} after this, and what is beyond the first ${counted(readBytes, 'byte')} is not read. Use execute_command to look at it`,
+    ]
   const last = offset + lines
   const before = offset === 0 ? '' : `lines 1 to ${offset} and `
   // A line that is cut off in the middle is read again as a whole, if it fits.

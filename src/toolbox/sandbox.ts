@@ -3,10 +3,12 @@
  * command to its folder. Runs no command of a model.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, lstatSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { errorCode } from './path-error.ts'
+import { JOURNALS } from './workspace-walk.ts'
 
 /** `auto` uses a sandbox where there is one, `required` refuses to load without it, `off` uses none. */
 export type SandboxMode = 'auto' | 'required' | 'off'
@@ -18,7 +20,10 @@ export interface Bubblewrap {
   readonly kind: 'bwrap'
   /** The path of bwrap. */
   readonly file: string
-  /** Everything before the command; the folder to start in is a path inside the sandbox. */
+  /**
+   * Everything before the command; the folder to start in is a path inside the sandbox. Throws if the journals in the root
+   * cannot be hidden.
+   */
   args(start: string): readonly string[]
 }
 
@@ -50,14 +55,18 @@ export async function findSandbox(options: SandboxOptions): Promise<Sandbox> {
     try {
       await promisify(execFile)(
         file,
-        [...before, ...closing(root), '--chdir', root, '--', '/bin/sh', '-c', ':'],
+        [...before, ...REST_READ_ONLY, '--chdir', root, '--', '/bin/sh', '-c', ':'],
         {
           env: {},
           timeout: PROBE_MS,
           killSignal: 'SIGKILL',
         },
       )
-      return { kind: 'bwrap', file, args: (start) => [...before, ...closing(root), '--chdir', start, '--'] }
+      return {
+        kind: 'bwrap',
+        file,
+        args: (start) => [...before, ...hideJournals(root), ...REST_READ_ONLY, '--chdir', start, '--'],
+      }
     } catch (error) {
       if (why === '') why = errorLine(error)
     }
@@ -134,12 +143,25 @@ function confinement(
   ]
 }
 
-/** Hides the journals of the terminal, which would show other conversations, and in which a command could write. */
-function closing(root: string): readonly string[] {
-  const journals = join(root, '.holdfast')
-  const isThere = lstatSync(journals, { throwIfNoEntry: false })?.isDirectory() ?? false
-  return [...(isThere ? ['--tmpfs', journals, '--remount-ro', journals] : []), '--remount-ro', '/']
+/**
+ * The folder of journals is hidden, which would show other conversations, and in which a command could write. Where it is
+ * missing it is created, or a command could create it. It stays: a mount point that is removed takes the mount with it.
+ */
+function hideJournals(root: string): readonly string[] {
+  const journals = join(root, JOURNALS)
+  try {
+    mkdirSync(journals, { mode: 0o700 })
+  } catch (error) {
+    // A folder that this user cannot write is none in which a command could create it.
+    if (!['EEXIST', 'EACCES', 'EPERM', 'EROFS'].includes(errorCode(error) ?? '')) throw error
+  }
+  const stats = lstatSync(journals, { throwIfNoEntry: false })
+  if (stats === undefined) return []
+  if (!stats.isDirectory()) throw new Error(`${journals} is no folder. Nothing was run. Remove it first.`)
+  return ['--tmpfs', journals, '--remount-ro', journals]
 }
+
+const REST_READ_ONLY = ['--remount-ro', '/']
 
 /** The last line that a process wrote to standard error, or the message of its failure. */
 function errorLine(error: unknown): string {

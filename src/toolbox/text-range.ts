@@ -1,4 +1,7 @@
-/** A range of lines of an open file, found while the whole file streams by: at most the range is in memory. */
+/**
+ * A range of lines of an open file, found while the file streams by, up to a bound: at most the range is in memory. A file
+ * can be larger than any disk, because its holes take no room.
+ */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
@@ -18,15 +21,19 @@ export interface TextRange {
   readonly lines: number
   /** The bytes before the range. */
   readonly skipped: number
+  /** In the bytes that were read. */
   readonly totalLines: number
   readonly totalBytes: number
-  /** Of the whole content. */
-  readonly hash: string
+  /** Less than `totalBytes` if reading stopped at the bound. */
+  readonly readBytes: number
+  /** Of the whole content; undefined if reading stopped before its end. */
+  readonly hash: string | undefined
   /** The first bytes of the file. */
   readonly start: Uint8Array
 }
 
 const CHUNK = 64 * 1024
+const MOST_READ_BYTES = 256 * 1024 * 1024
 const NEWLINE = 0x0a
 /** Enough to see whether it is text. */
 const START = 8 * 1024
@@ -39,12 +46,18 @@ export async function readRange(handle: FileHandle, options: RangeOptions): Prom
   for (let position = 0; ; ) {
     options.signal.throwIfAborted()
     const { bytesRead } = await handle.read(buffer, 0, CHUNK, position)
-    if (bytesRead === 0) return { ...range.end(), hash: hash.digest('hex'), start }
+    if (bytesRead === 0) {
+      const end = range.end()
+      return { ...end, totalBytes: end.readBytes, hash: hash.digest('hex'), start }
+    }
     const chunk = buffer.subarray(0, bytesRead)
     if (position === 0) start = Uint8Array.from(chunk.subarray(0, START))
     hash.update(chunk)
     range.add(chunk)
     position += bytesRead
+    if (position < MOST_READ_BYTES) continue
+    const { size } = await handle.stat()
+    if (size > position) return { ...range.end(), totalBytes: size, hash: undefined, start }
   }
 }
 
@@ -78,7 +91,7 @@ class Range {
     this.#last = chunk[chunk.length - 1] ?? NEWLINE
   }
 
-  end(): Omit<TextRange, 'hash' | 'start'> {
+  end(): Omit<TextRange, 'hash' | 'start' | 'totalBytes'> {
     const joined = Buffer.concat(this.#taken)
     const bytes = this.#isFull ? joined.subarray(0, wholeCharacters(joined)) : joined
     const totalLines = this.#breaks + (this.#last === NEWLINE ? 0 : 1)
@@ -87,7 +100,7 @@ class Range {
       lines: linesIn(bytes),
       skipped: this.#skipped,
       totalLines,
-      totalBytes: this.#total,
+      readBytes: this.#total,
     }
   }
 

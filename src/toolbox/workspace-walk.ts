@@ -14,7 +14,7 @@
 
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rmdir, stat } from 'node:fs/promises'
 import { errorCode, PathError } from './path-error.ts'
 
 export interface Root {
@@ -50,15 +50,18 @@ export interface Leaf {
 }
 
 export interface WalkOptions {
-  /** Creates missing folders on the way. */
+  /** Creates missing folders on the way. Those that are left by `..`, and all after a failure, are removed again. */
   readonly create?: boolean
   /** Refuses links instead of following them. */
   readonly noLinks?: boolean
 }
 
-/** Some file systems do not tell upper from lower case (W5). */
+/** The name of the folder of journals in the root (W5). */
+export const JOURNALS = '.holdfast'
+
+/** Some file systems do not tell upper from lower case. */
 function isJournals(name: string): boolean {
-  return name.toLowerCase() === '.holdfast'
+  return name.toLowerCase() === JOURNALS
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
@@ -80,6 +83,9 @@ export async function atLeaf<T>(
   const walk = new Walk(root, path, options)
   try {
     return await work(await walk.to(names))
+  } catch (error) {
+    await walk.removeCreated()
+    throw error
   } finally {
     await walk.close()
   }
@@ -118,6 +124,8 @@ class Walk {
   /** From the root down. */
   #held: HeldFolder[] = []
   #links = 0
+  /** Addresses of the held folders that were created, by path. */
+  readonly #created = new Map<string, string>()
 
   constructor(root: Root, path: string, options: WalkOptions) {
     this.#root = root
@@ -149,6 +157,18 @@ class Walk {
     await Promise.all(held.map(({ handle }) => handle.close()))
   }
 
+  /** Removes the folders that were created, as far as they are empty. */
+  async removeCreated(): Promise<void> {
+    for (const path of [...this.#created.keys()].toReversed()) await this.#removeIfCreated(path)
+  }
+
+  /** The folder above must be held. */
+  async #removeIfCreated(path: string): Promise<void> {
+    const address = this.#created.get(path)
+    this.#created.delete(path)
+    if (address !== undefined) await rmdir(address).catch(() => {})
+  }
+
   async #enter(
     name: string,
     after: readonly string[],
@@ -164,8 +184,9 @@ class Walk {
     }
     if (stats === undefined && !this.#options.create) throw this.#refuse('ENOENT')
     if (this.#held.length > MOST_FOLDERS) throw this.#tooDeep()
-    if (stats === undefined) await makeFolder(folder, address)
-    else if (!stats.isDirectory()) throw this.#refuse('ENOTDIR')
+    if (stats === undefined) {
+      if (await makeFolder(folder, address)) this.#created.set(joined(folder.path, name), address)
+    } else if (!stats.isDirectory()) throw this.#refuse('ENOTDIR')
     const opened = await this.#openFolder(address, joined(folder.path, name))
     // Swapped since it was looked at: look again.
     if (opened === undefined) return { rest: [name, ...after] }
@@ -196,7 +217,7 @@ class Walk {
         this.#path,
         'leads outside of the working folder by a link. Use another path.',
       )
-    for (const { handle } of this.#held.splice(1)) await handle.close()
+    while (this.#held.length > 1) await this.#leave()
     return names
   }
 
@@ -237,7 +258,9 @@ class Walk {
 
   async #leave(): Promise<void> {
     if (this.#held.length === 1) refuseOutside(this.#path)
-    await this.#held.pop()?.handle.close()
+    const left = this.#held.pop() as HeldFolder
+    await this.#removeIfCreated(left.path)
+    await left.handle.close()
   }
 
   #last(): HeldFolder {
@@ -295,13 +318,16 @@ async function linkAt(address: string): Promise<string | undefined> {
   }
 }
 
-async function makeFolder(parent: HeldFolder, address: string): Promise<void> {
+/** False if another process has created it meanwhile. */
+async function makeFolder(parent: HeldFolder, address: string): Promise<boolean> {
   try {
     await mkdir(address)
-    await parent.handle.sync()
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
+    return false
   }
+  await parent.handle.sync()
+  return true
 }
 
 /** W4: the real path of `address` is inside of the root, and is what `handle` has opened. */

@@ -4,16 +4,29 @@
  */
 import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { access, type FileHandle, open, opendir, realpath, rename, stat, unlink } from 'node:fs/promises'
+import {
+  access,
+  type FileHandle,
+  link,
+  lstat,
+  open,
+  opendir,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from 'node:fs/promises'
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
-import { HoldfastError } from '../protocol/index.ts'
+import { HoldfastError, quote } from '../protocol/index.ts'
+import { keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
   type HeldFolder,
   hasProc,
   isAt,
+  JOURNALS,
   type Leaf,
   type Root,
   type WalkOptions,
@@ -95,6 +108,7 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
       message: 'The toolbox does not support Windows: it could not keep tools inside of a folder. Use WSL.',
     })
   const path = await realpath(folder)
+  await checkJournals(path)
   const { dev, ino } = await stat(path)
   const { confinement = (await hasProc(path)) ? 'handles' : 'paths' } = options
   const byHandle = confinement === 'handles'
@@ -140,6 +154,16 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
       }
     },
   }
+}
+
+/** A link would give the journals a second name, which no tool refuses (W5). */
+async function checkJournals(root: string): Promise<void> {
+  const journals = posix.join(root, JOURNALS)
+  const stats = await lstat(journals).catch(() => undefined)
+  if (stats === undefined || stats.isDirectory()) return
+  throw new HoldfastError('invalid-option', {
+    message: `${quote(journals)} is ${stats.isSymbolicLink() ? 'a link' : 'no folder'}. The journals of conversations belong there, out of reach of tools. Remove it, or move its content there.`,
+  })
 }
 
 export function contentHash(content: string | Uint8Array): string {
@@ -240,16 +264,49 @@ async function writeFile(
   const temporary = `${folder.address}/${temporaryPrefix(write.id)}${systemIds.next('w')}.tmp`
   try {
     const bytes = await fillTemporary(root, { temporary, content: write.content, stats })
-    const before = await hashAt(root, given, leaf)
-    if (write.expected !== undefined && before !== write.expected) throw changed(given)
-    await rename(temporary, address)
-    await folder.handle.sync()
-    return { path, created: before === null, bytes }
+    return await writers.run(await writerKey(leaf), async () => {
+      const before = await hashAt(root, given, leaf)
+      if (write.expected !== undefined && before !== write.expected) throw changed(given)
+      if (write.expected === null) await giveNewName(given, { temporary, address })
+      else await rename(temporary, address)
+      await folder.handle.sync()
+      return { path, created: before === null, bytes }
+    })
   } catch (error) {
     await unlink(temporary).catch(() => {})
     throw error
   }
 }
+
+/** Writes of one file in this process: the last check and the change are one step to the others. */
+const writers = keyedQueue()
+
+/** The same file has the same key in every workspace. */
+async function writerKey({ folder, name = '' }: Leaf): Promise<string> {
+  const { dev, ino } = await folder.handle.stat()
+  // Some file systems do not tell upper from lower case.
+  return `${dev}:${ino}/${name.normalize('NFC').toLowerCase()}`
+}
+
+interface NewName {
+  readonly temporary: string
+  readonly address: string
+}
+
+/** A link, unlike a rename, replaces nothing that another process has put there since the check. */
+async function giveNewName(given: string, { temporary, address }: NewName): Promise<void> {
+  try {
+    await link(temporary, address)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw changed(given)
+    if (!NO_LINKS.includes(errorCode(error) ?? '')) throw error
+    return rename(temporary, address)
+  }
+  await unlink(temporary)
+}
+
+/** The answers of file systems without hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
 
 interface Temporary {
   readonly temporary: string

@@ -37,6 +37,7 @@ function patch(): void {
   const { open } = files
   const create = counted(open)
   files.rename = counted(files.rename)
+  files.link = counted(files.link)
   files.unlink = counted(files.unlink)
   files.mkdir = counted(files.mkdir as Step) as typeof files.mkdir
   files.open = async (path, flags, mode) => {

@@ -1,6 +1,14 @@
 /** Session files: every field, read back by another parser; when they are written, and what bounds them. */
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -26,6 +34,19 @@ function recorded(config: BenchOptions = {}) {
 const STAMP = '1970-01-01T00-00-01'
 const ORDER = { text: 'I order.', calls: [{ tool: 'order', args: { n: 2 } }] }
 const PRICES = { 'scripted/model': { input: 3, output: 15 } }
+
+it('is not written through a link in the place of its folder', async () => {
+  const [base, outside] = [newFolder(), newFolder()]
+  mkdirSync(join(base, '.holdfast'))
+  symlinkSync(outside, join(base, '.holdfast/sessions'))
+  const { agent } = recorded({ sessions: { folder: join(base, '.holdfast/sessions') }, script: ['One'] })
+  const warnings = await warningsDuring(async () => {
+    await agent.input('Go')
+    flushLogs()
+  })
+  expect(warnings).toEqual([expect.stringContaining('sessions is a link')])
+  expect(filesIn(outside)).toEqual([])
+})
 
 describe('a session file', () => {
   it('has every field of every turn, and is read back equal', async () => {

@@ -254,6 +254,27 @@ describe('a log file', () => {
     ])
   })
 
+  it.each(['.holdfast', '.holdfast/logs', '.holdfast/logs/clerk.log'])(
+    'is not written through a link in the place of %s, and says so once',
+    async (name) => {
+      const base = newFolder()
+      const outside = newFolder()
+      const link = join(base, name)
+      mkdirSync(dirname(link), { recursive: true })
+      symlinkSync(name.endsWith('.log') ? join(outside, 'victim') : outside, link)
+      const folder = join(base, '.holdfast/logs')
+      const { agent } = logged({ log: { folder }, script: ['One', 'Two'] })
+      const warnings = await warningsDuring(async () => {
+        for (const text of ['One', 'Two']) {
+          expect(await agent.input(text)).toBe(text)
+          flushLogs()
+        }
+      })
+      expect(warnings).toEqual([expect.stringContaining(`Logs cannot be written in ${folder} (`)])
+      expect(filesIn(outside)).toEqual([])
+    },
+  )
+
   it('in a folder that cannot be made costs its lines, and says so once', async () => {
     const folder = join(newFolder(), 'file', 'logs')
     writeFileSync(dirname(folder), 'no folder')

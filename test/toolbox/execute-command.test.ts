@@ -88,6 +88,35 @@ describe.each(['required', 'off'] as const)('a command with sandbox: %s', (sandb
     }
   })
 
+  it('looks for programs in no folder of PATH that it can write itself', async () => {
+    const linked = new CommandFolder()
+    const bin = join(folder.path, 'bin')
+    mkdirSync(bin)
+    for (const planted of [join(folder.path, 'ls'), join(bin, 'ls')])
+      writeFileSync(planted, '#!/bin/sh\necho planted\n', { mode: 0o755 })
+    symlinkSync(bin, join(linked.path, 'bin'))
+    const path = process.env['PATH']
+    process.env['PATH'] = [
+      '',
+      '.',
+      'bin',
+      folder.path,
+      bin,
+      `/usr/../${bin}`,
+      join(linked.path, 'bin'),
+      path,
+    ].join(':')
+    try {
+      expect((await folder.run('ls')).stdout).not.toContain('planted')
+      expect((await folder.run('echo "$PATH"')).stdout).not.toMatch(/^:|::|commands-/)
+      await folder.load({ sandbox, env: { PATH: `${bin}:${path}` } })
+      expect((await folder.run('ls')).stdout).toBe('planted\n')
+    } finally {
+      process.env['PATH'] = path
+      linked.remove()
+    }
+  })
+
   it('has a private home that is empty each time', async () => {
     const { stdout } = await folder.run('ls -A "$HOME" "$TMPDIR"; touch "$HOME/left" && echo "$HOME"')
     expect(stdout).toMatch(sandbox === 'off' ? /holdfast-command-\w+\n$/ : /\/tmp\n$/)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { box } from './kit.ts'
@@ -25,6 +25,20 @@ it('a range of lines says what is left out, and how to read on', async () => {
   )
   expect(await reading(lines, { offset: 10 })).toBe(
     'error: offset 10 is beyond the end: f.txt has 10 lines. Use a smaller offset.',
+  )
+})
+
+it('a file of terabytes is read up to a bound, and says so', async () => {
+  const { root, call } = await box()
+  const size = 2 ** 42
+  writeFileSync(join(root, 'huge'), 'a line\n'.repeat(2000))
+  truncateSync(join(root, 'huge'), size)
+  const bound = 256 * 1024 * 1024
+  expect(await call('read_file', { path: 'huge', limit: 1 })).toBe(
+    `ok: [huge: lines 1 to 1 of at least 2001, 7 of ${size} bytes. Left out: ${size - 7} bytes after this. Read on with offset 1.]\n\na line\n`,
+  )
+  expect(await call('read_file', { path: 'huge', offset: 5000 })).toBe(
+    `error: offset 5000 is beyond the first ${bound} bytes of huge, which have 2001 lines; the rest is not read. Use execute_command to look at it.`,
   )
 })
 

@@ -1,6 +1,6 @@
 /** The sandbox of commands: nothing outside of the folder is read, written, reached or outlived. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { run } from '../../scripts/toolbox/command.ts'
@@ -47,6 +47,28 @@ it('the journals of the terminal in the folder are hidden', async () => {
   )
   expect(folder.read('.holdfast/holdfast.db')).toBe('journal')
   expect((await folder.run('cat .holdfast/holdfast.db')).stdout).toBe('')
+  folder.remove()
+})
+
+it('a command cannot make journals where there are none', async () => {
+  const folder = new CommandFolder()
+  await folder.load({ sandbox: 'required' })
+  const { status } = await folder.run('mkdir -p .holdfast/logs || ln -s /tmp .holdfast/logs')
+  expect(status).toBe('error')
+  await folder.run('rm -rf .holdfast; mv .holdfast x; ln -sfn /tmp .holdfast')
+  const made = lstatSync(join(folder.path, '.holdfast'))
+  expect([made.isDirectory(), made.mode & 0o777]).toEqual([true, 0o700])
+  expect(readdirSync(join(folder.path, '.holdfast'))).toEqual([])
+  expect(folder.has('x')).toBe(false)
+  folder.remove()
+})
+
+it('no command runs while the name of the journals is a link', async () => {
+  const folder = new CommandFolder()
+  await folder.load({ sandbox: 'required' })
+  symlinkSync('/tmp', join(folder.path, '.holdfast'))
+  expect((await folder.run('echo ran > ran')).text).toContain('.holdfast is no folder')
+  expect(folder.has('ran')).toBe(false)
   folder.remove()
 })
 

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import {
   chmod,
   mkdir,
@@ -92,6 +93,14 @@ describe('the working folder', () => {
     }
   })
 
+  it('is not opened while the name of its journals is a link, or a file', async () => {
+    await symlink('a', join(root, '.holdfast'))
+    await expect(openWorkspace(root)).rejects.toThrow('.holdfast" is a link')
+    await rm(join(root, '.holdfast'))
+    await writeFile(join(root, '.holdfast'), '')
+    await expect(openWorkspace(root)).rejects.toThrow('.holdfast" is no folder')
+  })
+
   it('refuses paths that leave it or are none', async () => {
     const refused: Record<string, string> = {
       '../canary.txt': 'outside',
@@ -147,6 +156,30 @@ describe('the working folder', () => {
     expect((await readdir(base)).toSorted()).toEqual(['canary.txt', 'root'])
   })
 
+  it('leaves no folder behind that a refused write has created', async () => {
+    const names = async (): Promise<string[]> =>
+      [...(await readdir(root)), ...(await readdir(join(root, 'a')))].toSorted()
+    const before = await names()
+    const refused: Record<string, string> = {
+      'new/../../x': 'outside',
+      'new/deep/../../../x': 'outside',
+      'new/deep/../../up/x': 'outside',
+      'a/new/deep/x': 'changed',
+      'a/new/../../.holdfast/x': 'outside',
+      'new/../out-absolute': 'outside',
+    }
+    for (const workspace of modes)
+      for (const [path, code] of Object.entries(refused)) {
+        const write = workspace.write(path, { content: 'x', id: '1', expected: contentHash('other') })
+        expect([path, await problem(write)]).toEqual([path, code])
+        expect([path, await names()]).toEqual([path, before])
+      }
+    const [workspace] = modes as [Workspace]
+    await workspace.write('passed/../a/kept/x', { content: 'x', id: '1' })
+    expect(await names()).toEqual([...before, 'kept'].toSorted())
+    expect(await readdir(join(root, 'a/kept'))).toEqual(['x'])
+  })
+
   it('writes nothing if the content is not the expected one', async () => {
     const [workspace] = modes as [Workspace]
     const write = (expected: string | null): Promise<string> =>
@@ -183,6 +216,42 @@ describe('the working folder', () => {
     await mkdir(root)
     await writeFile(join(root, 'x'), 'x')
     for (const workspace of modes) expect(await problem(read(workspace, 'x'))).toBe('changed')
+  })
+
+  it('of several writers at once that expect the same content, one writes', async () => {
+    const [, other] = modes as [Workspace, Workspace]
+    const inner = await openWorkspace(join(root, 'a'))
+    for (const expected of [contentHash('inside'), null]) {
+      const name = expected === null ? 'new.txt' : 'file.txt'
+      const outcomes = await Promise.all(
+        [inner, other, inner, other].map((workspace, index) => {
+          const path = workspace === inner ? `b/${name}` : `a/b/to-a/b/${name}`
+          return problem(workspace.write(path, { content: `by ${index}`, id: `call ${index}`, expected }))
+        }),
+      )
+      expect(outcomes.toSorted()).toEqual(['changed', 'changed', 'changed', 'none'])
+      expect(await readFile(join(root, 'a/b', name), 'utf8')).toBe(`by ${outcomes.indexOf('none')}`)
+    }
+    expect((await readdir(join(root, 'a/b'))).toSorted()).toEqual(['file.txt', 'new.txt', 'to-a'])
+  })
+
+  it('a new file does not replace one that another process has made meanwhile', async () => {
+    const [workspace] = modes as [Workspace]
+    let steps = 0
+    const meanwhile = {
+      // Creation, content and sync of the temporary file; the fourth step gives it its name.
+      fileStep: async <T>(step: () => Promise<T>): Promise<T> => {
+        steps += 1
+        if (steps === 4) writeFileSync(join(root, 'new.txt'), 'of another')
+        return step()
+      },
+    }
+    const write = withFileSteps(meanwhile, () =>
+      workspace.write('new.txt', { content: 'late', id: 'call', expected: null }),
+    )
+    expect(await problem(write)).toBe('changed')
+    expect(await readFile(join(root, 'new.txt'), 'utf8')).toBe('of another')
+    expect((await readdir(root)).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
   it('a writer that was only frozen writes nothing once its temporary file is removed', async () => {
