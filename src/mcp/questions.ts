@@ -158,7 +158,10 @@ function requestFor(question: ServerQuestion, name: string, about: JsonObject): 
     name,
     prompt,
     about,
-    ...(typeof schema === 'string' ? {} : { schema: schema.checked }),
+    // A form is flat: a reference in it has no use, and could make the check of an answer endless.
+    ...(typeof schema === 'string' || JSON.stringify(schema.checked).includes('"$ref"')
+      ? {}
+      : { schema: schema.checked }),
   }
 }
 

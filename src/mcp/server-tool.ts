@@ -5,7 +5,6 @@ import {
   ask,
   defineTool,
   issueLines,
-  jsonSchema,
   type SchemaCheck,
   schemaCheck,
   type Tool,
@@ -19,6 +18,7 @@ import { type CallFailure, failureOf, failureText } from './call-errors.ts'
 import { type LiveServer, type ServerConnection } from './connection.ts'
 import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
+import { boundedSchema, isHeavy } from './schema-work.ts'
 import type { CallToolResult, ListedTool } from './sdk.ts'
 import { serverSchema } from './server-schema.ts'
 
@@ -39,7 +39,7 @@ export function serverTool(connection: ServerConnection, listed: ListedTool, nam
     const tool = defineTool({
       name,
       description: descriptionOf(connection, listed),
-      input: jsonSchema(schema.checked),
+      input: boundedSchema(schema.checked),
       parameters: schema.shown,
       replay: hints.readOnlyHint === true || hints.idempotentHint === true ? 'safe' : 'never',
       approve: hints.readOnlyHint === true ? 'never' : 'always',
@@ -84,12 +84,16 @@ function descriptionOf(
     : text
 }
 
-/** The check of structured content. An unusable schema checks nothing. */
+/** The check of structured content. An unusable schema checks nothing, and so does one that takes too many steps. */
 function outputCheck(given: unknown): (() => Promise<SchemaCheck>) | undefined {
   const schema = given === undefined ? 'none' : serverSchema(given)
   if (typeof schema === 'string') return undefined
   let loaded: Promise<SchemaCheck> | undefined
-  return () => (loaded ??= schemaCheck(schema.checked))
+  const { checked } = schema
+  return async () => {
+    const check = await (loaded ??= schemaCheck(checked))
+    return (value) => (isHeavy(checked, value) ? [] : check(value))
+  }
 }
 
 interface CallOptions {

@@ -82,6 +82,7 @@ describe('a server that lies in its list of tools', () => {
       'odd_nothing never always',
       'odd_tree never always',
       'odd_slow never always',
+      'odd_forked never always',
     ])
     const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]))
     expect(described['odd_loud']).toHaveLength(8001)
@@ -94,6 +95,7 @@ describe('a server that lies in its list of tools', () => {
       expect.stringContaining('"outside" is left out: its input schema cannot be used: its $ref'),
       'Its tool "list" is left out: its input schema cannot be used: its top level is not of type object.',
       expect.stringContaining('"huge" is left out'),
+      'Its tool "doubled" is left out: its input schema cannot be used: its parts refer to each other so often that a check takes too many steps.',
       expect.stringContaining('"unschemed" is left out'),
     ])
     // A regular expression of the server would run here for hours.
@@ -102,6 +104,17 @@ describe('a server that lies in its list of tools', () => {
       status: 'rejected',
       output: { code: 'invalid-arguments' },
     })
+  })
+
+  it('has arguments that take too many steps checked by the top level of the schema alone', async () => {
+    const mcp = await connected({ odd: { ...script('liar.ts', 'odd'), tools: ['forked'] } })
+    const nested = (levels: number, inner: object): object =>
+      levels === 0 ? inner : { n: 1, child: nested(levels - 1, inner) }
+    const forked = (args: object) => call(mcp, 'odd_forked', { args })
+    expect(await forked(nested(3, { n: 'x' }))).toMatchObject({ status: 'rejected' })
+    expect(await forked(nested(24, { n: 'x' }))).toMatchObject({ status: 'ok' })
+    expect(await forked(nested(60, { n: 1 }))).toMatchObject({ status: 'ok' })
+    expect(await forked({ child: nested(24, {}) })).toMatchObject({ status: 'rejected' })
   })
 
   it('with 10,000 tools gives the first 500, or those that the config names', async () => {
