@@ -21,7 +21,7 @@ describe('a server that lies in its answers', () => {
       pids.add(first?.pid)
       return first
     }
-    expect(status()).toMatchObject({ state: 'connected', tools: 9, protocolVersion: '2025-06-18' })
+    expect(status()).toMatchObject({ state: 'connected', tools: 11, protocolVersion: '2025-06-18' })
     expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok', output: 'and yet it works' })
     expect(status()?.problems.join('\n')).toContain('424242')
     expect(await call(mcp, 'hasty_silent')).toMatchObject({ status: 'unknown', output: { code: 'timeout' } })
@@ -45,6 +45,20 @@ describe('a server that lies in its answers', () => {
     expect(pids.size).toBeGreaterThan(2)
     await mcp.close()
     for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
+  })
+
+  it('returns thousands of images: the first hundred are kept, and the result says how many are not', async () => {
+    const mcp = await connected({ liar: script('liar.ts', 'tools') })
+    const { output } = await call(mcp, 'liar_album')
+    expect(output).toHaveLength(101)
+    expect(output).toMatchObject({
+      0: { artifact: 'mcp-call_1-1' },
+      99: { artifact: 'mcp-call_1-100' },
+      100: {
+        type: 'text',
+        text: '2900 more parts of the result were left out: it has 3000, and 100 are kept.',
+      },
+    })
   })
 
   it('changes its tools while it runs, and the next turn has them', async () => {
@@ -180,7 +194,7 @@ describe('a server that cannot be reached', () => {
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
       { state: 'failed', error: 'It did not answer within 300 ms.' },
       { state: 'failed' },
-      { state: 'connected', tools: 9 },
+      { state: 'connected', tools: 11 },
     ])
     expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
   })
