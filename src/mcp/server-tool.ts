@@ -14,7 +14,7 @@ import {
   toolResult,
   UnknownOutcome,
 } from '../tool/index.ts'
-import { type CallFailure, failureOf, failureText } from './call-errors.ts'
+import { type CallFailure, failureOf, failureText, unreadableText } from './call-errors.ts'
 import { type LiveServer, type ServerConnection } from './connection.ts'
 import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
@@ -196,6 +196,13 @@ class ServerCall {
         `The call was cancelled, and ${server.replace('T', 't')} was told so.`,
         'cancelled',
       )
+    if (failure === 'unreadable') {
+      const why = this.#connection.secrets.text(unreadableText(error))
+      throw new UnknownOutcome(
+        `${server} answered, but its answer breaks the protocol: ${why.replace(/\.?$/, '.')}`,
+        'connection-lost',
+      )
+    }
     if (failure === 'timeout') throw new UnknownOutcome(`${server} did not answer in time.`, 'timeout')
     const why = this.#questioned.isLost ? 'Its answer broke off.' : (this.#connection.error ?? text)
     throw new UnknownOutcome(

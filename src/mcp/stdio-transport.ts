@@ -74,8 +74,9 @@ export class StdioTransport implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       this.#errors = `${this.#errors}${chunk.toString('utf8')}`.slice(-MOST_STDERR).toWellFormed()
     })
-    for (const stream of [child.stdin, child.stdout, child.stderr])
-      stream.on('error', (error) => this.onerror?.(error))
+    for (const stream of [child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error))
+    // The message that was being sent fails by it.
+    child.stdin.on('error', () => {})
     return new Promise((resolve, reject) => {
       child.once('spawn', () => {
         keepTrack(child)
@@ -94,8 +95,17 @@ export class StdioTransport implements Transport {
     if (stdin === undefined || this.#isClosed || !stdin.writable)
       return Promise.reject(new Error(this.ended ?? 'The server has ended.'))
     return new Promise((resolve, reject) => {
-      stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()))
+      stdin.write(this.#sdk.serializeMessage(message), (error) => {
+        if (error) void this.#unsent(error).then(reject)
+        else resolve()
+      })
     })
+  }
+
+  /** A server that takes no input has ended, or is about to: how it ends says more than the broken pipe. */
+  async #unsent(cause: Error): Promise<Error> {
+    await this.#exitsWithin(GRACE_MS)
+    return new Error(this.ended ?? 'It has closed its standard input.', { cause })
   }
 
   /** Ends the process: its input is closed, then its group gets SIGTERM, then SIGKILL. */

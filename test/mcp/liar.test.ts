@@ -25,7 +25,13 @@ describe('a server that lies in its answers', () => {
     expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok', output: 'and yet it works' })
     expect(status()?.problems.join('\n')).toContain('424242')
     expect(await call(mcp, 'hasty_silent')).toMatchObject({ status: 'unknown', output: { code: 'timeout' } })
-    expect(await call(mcp, 'liar_nonsense')).toMatchObject({ status: 'unknown' })
+    expect(await call(mcp, 'liar_nonsense')).toMatchObject({
+      status: 'unknown',
+      ...error(/^The MCP server "liar" answered, but its answer breaks the protocol: content: .+; isError: /),
+    })
+    expect(await call(mcp, 'liar_torn')).toMatchObject({
+      ...error(/its answer breaks the protocol: content\[0\]\.data: Invalid Base64 string\./),
+    })
     expect(await call(mcp, 'liar_unfit')).toMatchObject({
       status: 'error',
       output: { error: expect.stringContaining('does not fit its own schema'), data: { m: 1 } },
@@ -49,7 +55,7 @@ describe('a server that lies in its answers', () => {
 
   it('returns thousands of images: the first hundred are kept, and the result says how many are not', async () => {
     const mcp = await connected({ liar: script('liar.ts', 'tools') })
-    const { output } = await call(mcp, 'liar_album')
+    const { output } = (await call(mcp, 'liar_album')) as { readonly output: unknown }
     expect(output).toHaveLength(101)
     expect(output).toMatchObject({
       0: { artifact: 'mcp-call_1-1' },
@@ -154,6 +160,27 @@ describe('loadTools', () => {
     const garbage = tools.find(({ name }) => name === 'liar_garbage')
     await expect(garbage?.run({}, standInContext())).rejects.toThrow('The MCP server "liar" is closed.')
   })
+
+  it('says which servers do not work, and why', async () => {
+    const last = `console.error('no licence'); process.exit(4)`
+    const tools = await loadTools({
+      cwd: folder(),
+      toolIds: ['read_file'],
+      mcpServers: {
+        missing: { command: 'no-such-command' },
+        brief: { command: process.execPath, args: ['-e', last] },
+        closed: { command: 'sh', args: ['-c', 'exec 0<&-; echo "no input" >&2; sleep 0.3; exit 5'] },
+      },
+    })
+    expect(tools.map(({ name }) => name)).toEqual(['read_file'])
+    expect(tools.status()).toMatchObject([
+      { name: 'missing', state: 'failed', error: expect.stringContaining('no command "no-such-command"') },
+      { error: 'It ended with exit code 4. Its standard error ends with: no licence' },
+      { error: 'It ended with exit code 5. Its standard error ends with: no input' },
+    ])
+    expect(JSON.stringify(tools.status())).not.toContain('EPIPE')
+    await tools.close()
+  })
 })
 
 describe('a server that does not end', () => {
@@ -193,7 +220,7 @@ describe('a server that cannot be reached', () => {
     expect(mcp.status()).toMatchObject([
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
       { state: 'failed', error: 'It did not answer within 300 ms.' },
-      { state: 'failed' },
+      { state: 'failed', error: expect.stringContaining('Port 1 of its url is one') },
       { state: 'connected', tools: 11 },
     ])
     expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
