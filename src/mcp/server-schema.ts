@@ -2,6 +2,7 @@
 import { ENTITY_MARK, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { refOf, schemaNode, toJson } from '../tool/index.ts'
 import { isHeavy } from './schema-work.ts'
+import { seenText } from './seen-text.ts'
 
 /** The schema that models read, and the one that arguments are checked by. */
 export interface ServerSchema {
@@ -9,6 +10,8 @@ export interface ServerSchema {
   readonly checked: JsonObject
 }
 
+/** Of a tool, and of each part of its schema. */
+export const LONGEST_DESCRIPTION = 8000
 const LARGEST = 64 * 1024
 const MOST_VALUES = 5000
 
@@ -43,6 +46,8 @@ const NAMED: ReadonlySet<string> = new Set([
   'dependentSchemas',
   'dependencies',
 ])
+/** Keywords whose values are read by models and people. */
+const TEXTS: ReadonlySet<string> = new Set(['title', 'description', '$comment'])
 /** Keywords whose values are data. */
 const DATA: ReadonlySet<string> = new Set([
   'default',
@@ -62,6 +67,7 @@ function cleaned(value: Json, removed: ReadonlySet<string>): Json {
     if (removed.has(word)) return []
     if (isOpen && (word === 'additionalProperties' || word === 'unevaluatedProperties')) return []
     if (DATA.has(word)) return [[word, inner]]
+    if (TEXTS.has(word) && typeof inner === 'string') return [[word, seenText(inner, LONGEST_DESCRIPTION)]]
     const named = NAMED.has(word) ? schemaNode(inner) : undefined
     if (named === undefined) return [[word, cleaned(inner, removed)]]
     const each = Object.entries(named as Record<string, Json>).map(([name, of]) => [

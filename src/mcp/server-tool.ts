@@ -20,14 +20,12 @@ import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
 import { boundedSchema, isHeavy } from './schema-work.ts'
 import type { CallToolResult, ListedTool } from './sdk.ts'
-import { serverSchema } from './server-schema.ts'
+import { seenText } from './seen-text.ts'
+import { LONGEST_DESCRIPTION, serverSchema } from './server-schema.ts'
 
-const LONGEST_DESCRIPTION = 8000
 const TIMEOUT_MS = 60_000
 /** Progress keeps a call alive, but not for ever. */
 const LONGEST_CALL_MS = 60 * 60 * 1000
-/** Invisible characters, and those that change how others are displayed; tabs and line breaks stay. */
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** The tool, or why there is none. Never throws: a bad definition costs its own tool only. */
 export function serverTool(connection: ServerConnection, listed: ListedTool, name: string): Tool | string {
@@ -72,15 +70,9 @@ function descriptionOf(
   { settings }: ServerConnection,
   { name, title, description = '' }: ListedTool,
 ): string {
-  const text = description
-    .slice(0, LONGEST_DESCRIPTION + 1)
-    .replace(UNSEEN, '')
-    .toWellFormed()
-    .trim()
-  if (text === '')
-    return `${title ?? name} of the MCP server ${settings.name}`.replace(UNSEEN, '').toWellFormed()
-  return description.length > LONGEST_DESCRIPTION
-    ? `${text.slice(0, LONGEST_DESCRIPTION).toWellFormed()}…`
+  const text = seenText(description, LONGEST_DESCRIPTION)
+  return text === ''
+    ? seenText(`${title ?? name} of the MCP server ${settings.name}`, LONGEST_DESCRIPTION)
     : text
 }
 
@@ -132,7 +124,8 @@ class ServerCall {
 
   #newQuestions(): QuestionedCall {
     const { listed, context } = this.#options
-    return new QuestionedCall({ server: this.#connection.settings.name, tool: listed.name }, context.answers)
+    const about = { server: this.#connection.settings.name, tool: listed.name }
+    return new QuestionedCall(about, context.answers, (problem) => this.#connection.note(problem))
   }
 
   async #attempt(input: JsonObject): Promise<Attempt> {

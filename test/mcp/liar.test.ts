@@ -99,6 +99,7 @@ describe('a server that lies in its list of tools', () => {
       expect.stringMatching(/^odd_(long)+lon_[0-9a-f]{8} never always$/),
       'odd_loud never always',
       'odd_hidden never always',
+      'odd_whisper never always',
       'odd_nothing never always',
       'odd_tree never always',
       'odd_slow never always',
@@ -107,6 +108,15 @@ describe('a server that lies in its list of tools', () => {
     const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]))
     expect(described['odd_loud']).toHaveLength(8001)
     expect(described['odd_hidden']).toBe('plain text')
+    expect(tools.find(({ name }) => name === 'odd_whisper')?.parameters).toEqual({
+      type: 'object',
+      description: 'all of it',
+      properties: {
+        description: { type: 'string', title: 'ab', description: 'one two' },
+        long: { type: 'string', description: `${'d'.repeat(8000)}…` },
+        choice: { enum: ['a\u200Bb'] },
+      },
+    })
     expect(described['odd_nothing']).toBe('nothing of the MCP server odd')
     expect(JSON.stringify(tools.map(({ parameters }) => parameters))).not.toContain('x-entity')
     expect(mcp.status()[0]?.problems).toEqual([
