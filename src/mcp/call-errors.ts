@@ -1,12 +1,12 @@
 /** Sorts the failures of a request to a server: what the server refused, what never reached it, what may have happened. */
-import { thrownText } from '../tool/index.ts'
+import { issueLines, type StandardIssue, thrownText } from '../tool/index.ts'
 import type { ClientSdk } from './sdk.ts'
 
 /**
  * `refused`: the server answered with an error. `unsent`: it did nothing, also after a second try. `expired`: it forgot the
- * session and did nothing. `lost`, `timeout`: it may have done it.
+ * session and did nothing. `lost`, `timeout`: it may have done it. `unreadable`: it may have, and would answer so again.
  */
-export type CallFailure = 'refused' | 'unsent' | 'expired' | 'lost' | 'timeout'
+export type CallFailure = 'refused' | 'unsent' | 'expired' | 'lost' | 'timeout' | 'unreadable'
 
 const UNSENT: readonly string[] = [
   'ECONNREFUSED',
@@ -34,6 +34,7 @@ export function failureOf(sdk: Sdk, error: unknown): CallFailure {
     if (error.code === sdk.SdkErrorCode.RequestTimeout) return 'timeout'
     if (error.code === sdk.SdkErrorCode.NotConnected) return 'unsent'
     if (error.code === sdk.SdkErrorCode.InputRequiredRoundsExceeded) return 'refused'
+    if (error.code === sdk.SdkErrorCode.InvalidResult) return 'unreadable'
   }
   return codesOf(error).some((code) => UNSENT.includes(code)) ? 'unsent' : 'lost'
 }
@@ -58,6 +59,16 @@ function codesOf(error: unknown, depth = 0): readonly string[] {
 }
 
 const DEEPEST = 3
+
+/** The parts of an answer that break the protocol; the package lists them as JSON after its own words. */
+export function unreadableText(error: unknown): string {
+  const text = thrownText(error)
+  try {
+    return issueLines(JSON.parse(text.slice(text.indexOf(': ') + 2)) as readonly StandardIssue[]).join('; ')
+  } catch {
+    return text
+  }
+}
 
 /** The message of an error with those of its causes: a failed `fetch` says why only there. */
 export function failureText(error: unknown, depth = 0): string {

@@ -159,7 +159,7 @@ export class ServerConnection {
     } catch (error) {
       // The server may be another one by now, with another protocol.
       this.#prior = undefined
-      this.#failed(connectProblem(error))
+      this.#failed(connectProblem(error, this.settings))
       throw this.#unavailable()
     } finally {
       this.#connecting = undefined
@@ -178,8 +178,7 @@ export class ServerConnection {
     try {
       return await this.#attempt(sdk, limit)
     } catch (error) {
-      const isProbe = error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.EraNegotiationFailed
-      if (!isProbe || this.#prior !== undefined || limit.aborted) throw error
+      if (!isProbe(sdk, error) || this.#prior !== undefined || limit.aborted) throw error
       // Older servers may end at the first message that they do not know.
       this.#prior = { kind: 'legacy' }
       return this.#attempt(sdk, limit)
@@ -204,8 +203,8 @@ export class ServerConnection {
       const ended = transport instanceof StdioTransport ? transport.ended : undefined
       if (transport instanceof StdioTransport) this.#stderr = transport.errorOutput
       await transport.close().catch(() => {})
-      if (ended !== undefined && this.#prior !== undefined) throw new ServerEnded(ended, { cause: error })
-      throw error
+      if (ended === undefined || (isProbe(sdk, error) && this.#prior === undefined)) throw error
+      throw new ServerEnded(`${ended}${saidAtLast(this.stderr)}`, { cause: error })
     }
     const onclose = (): void => {
       if (this.#live === live)
@@ -270,10 +269,9 @@ export class ServerConnection {
 
   #unavailable(more = 'nothing was sent to it'): ServerUnavailable {
     const { error = 'It is not connected.', stderr } = this
-    const said = stderr.trim() === '' ? '' : ` Its standard error ends with: ${lastLines(stderr)}`
-    return new ServerUnavailable(
-      `The MCP server ${this.#name} cannot be used; ${more}. ${error.replace(/\.?$/, '.')}${said}`,
-    )
+    const said = saidAtLast(stderr)
+    const why = said !== '' && error.endsWith(said) ? error : `${error.replace(/\.?$/, '.')}${said}`
+    return new ServerUnavailable(`The MCP server ${this.#name} cannot be used; ${more}. ${why}`)
   }
 
   /** Older servers keep a session until they are told that it is over. */
@@ -296,11 +294,18 @@ function priorOf(client: Client): PriorDiscovery | undefined {
 
 const UNAUTHORISED: readonly unknown[] = [401, 403]
 
-function connectProblem(error: unknown): string {
+function isProbe(sdk: ClientSdk, error: unknown): boolean {
+  return error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.EraNegotiationFailed
+}
+
+function connectProblem(error: unknown, { target }: ServerSettings): string {
   const { name, status } = error as { readonly name?: unknown; readonly status?: unknown }
   if (name === 'UnauthorizedError' || UNAUTHORISED.includes(status))
     return 'It wants authorisation. Set `headers`, or `authProvider` in a program.'
-  return error instanceof ServerEnded ? error.message : failureText(error)
+  if (error instanceof ServerEnded) return error.message
+  const text = failureText(error)
+  if (target.kind !== 'http' || !text.endsWith('bad port')) return text
+  return `Port ${new URL(target.url).port} of its url is one that \`fetch\` never connects to. Serve it on another port.`
 }
 
 function rejectedBy(signal: AbortSignal, message: string): Promise<never> {
@@ -313,6 +318,7 @@ function rejectedBy(signal: AbortSignal, message: string): Promise<never> {
 const MOST_LINES = 5
 const LONGEST_LINES = 1000
 
-function lastLines(text: string): string {
-  return text.trim().split('\n').slice(-MOST_LINES).join('\n').slice(-LONGEST_LINES).toWellFormed()
+function saidAtLast(stderr: string): string {
+  const lines = stderr.trim().split('\n').slice(-MOST_LINES).join('\n').slice(-LONGEST_LINES).toWellFormed()
+  return lines === '' ? '' : ` Its standard error ends with: ${lines}`
 }

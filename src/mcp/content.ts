@@ -10,6 +10,8 @@ import type { CallToolResult, ContentBlock } from './sdk.ts'
 const LONGEST_TEXT = 64 * 1024
 const BEGINNING = 2000
 const LONGEST_DISPLAY = 2000
+/** Each may be an artifact, and so a write to the store. */
+const MOST_BLOCKS = 100
 
 export interface ContentContext {
   readonly callId: string
@@ -30,10 +32,8 @@ export async function contentOf(
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
   const display = texts.join('\n').slice(0, LONGEST_DISPLAY).toWellFormed()
   const isText = texts.length === content.length
-  const blocks: Json[] = []
-  for (const block of content)
-    if (structuredContent === undefined ? !isText : block.type !== 'text')
-      blocks.push(await blockOf(block, writer))
+  const beside = structuredContent === undefined ? content : content.filter(({ type }) => type !== 'text')
+  const blocks = structuredContent === undefined && isText ? [] : await written(beside, writer)
   if (structuredContent !== undefined) {
     const structured = await dataOf(structuredContent, writer)
     return {
@@ -45,11 +45,24 @@ export async function contentOf(
 }
 
 /** The contents of a resource, or the messages of a prompt. */
-export async function blocksOf(blocks: readonly ContentBlock[], context: ContentContext): Promise<Json> {
-  const writer = new ArtifactWriter(context)
-  const written: Json[] = []
-  for (const block of blocks) written.push(await blockOf(block, writer))
-  return written
+export function blocksOf(
+  blocks: readonly ContentBlock[],
+  context: ContentContext,
+): Promise<readonly JsonObject[]> {
+  return written(blocks, new ArtifactWriter(context))
+}
+
+/** The first blocks, and how many were left out. */
+async function written(
+  blocks: readonly ContentBlock[],
+  writer: ArtifactWriter,
+): Promise<readonly JsonObject[]> {
+  const kept: JsonObject[] = []
+  for (const block of blocks.slice(0, MOST_BLOCKS)) kept.push(await blockOf(block, writer))
+  const more = blocks.length - kept.length
+  if (more === 0) return kept
+  const text = `${more} more parts of the result were left out: it has ${blocks.length}, and ${MOST_BLOCKS} are kept.`
+  return [...kept, { type: 'text', text }]
 }
 
 async function blockOf(block: ContentBlock, writer: ArtifactWriter): Promise<JsonObject> {

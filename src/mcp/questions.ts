@@ -5,8 +5,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { systemTimer } from '../base/index.ts'
-import { canonical, type Json, type JsonObject } from '../protocol/index.ts'
+import { canonical, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import type { AskRequest } from '../tool/index.ts'
+import { seenText } from './seen-text.ts'
 import { serverSchema } from './server-schema.ts'
 
 /** A question as a server asks it. */
@@ -25,6 +26,7 @@ export interface ServerAnswer {
 }
 
 const CANCEL: ServerAnswer = { action: 'cancel' }
+const DECLINE: ServerAnswer = { action: 'decline' }
 const LONGEST_PROMPT = 4000
 /** How long an answer may take from the end of its stream through the parsers. */
 const LOST_MS = 2000
@@ -34,6 +36,7 @@ export class QuestionedCall {
   readonly asked: AskRequest[] = []
   readonly #about: JsonObject
   readonly #answers: Readonly<Record<string, Json>>
+  readonly #onProblem: (problem: string) => void
   readonly #counts = new Map<string, number>()
   readonly #stop = new AbortController()
   /** The stream of its answer has ended without one. */
@@ -42,9 +45,11 @@ export class QuestionedCall {
   constructor(
     about: { readonly server: string; readonly tool: string },
     answers: Readonly<Record<string, Json>>,
+    onProblem: (problem: string) => void,
   ) {
     this.#about = about
     this.#answers = answers
+    this.#onProblem = onProblem
   }
 
   /** Aborts when a question lacks its answer, and when the answer of the call is lost. */
@@ -63,6 +68,11 @@ export class QuestionedCall {
   }
 
   async answer(question: ServerQuestion): Promise<ServerAnswer> {
+    const { mode, url = '' } = question
+    if (mode === 'url' && webAddress(url) === undefined) {
+      this.#onProblem(`It asked to open ${quote(url)}, which is no http or https address: declined.`)
+      return DECLINE
+    }
     const name = this.#nameOf(question)
     this.#counts.set(keyOf(question), (this.#counts.get(keyOf(question)) ?? 0) + 1)
     const given = this.#answers[name]
@@ -148,9 +158,10 @@ function keyOf({ message, requestedSchema, mode }: ServerQuestion): string {
 
 function requestFor(question: ServerQuestion, name: string, about: JsonObject): AskRequest {
   const { message, mode, url = '', requestedSchema } = question
-  const text = message.trim() === '' ? 'An answer is needed.' : message
-  const prompt = text.slice(0, LONGEST_PROMPT).toWellFormed()
-  if (mode === 'url') return { kind: 'auth', name, prompt: `${prompt}\n${url}`, about: { ...about, url } }
+  const prompt = seenText(message, LONGEST_PROMPT) || 'An answer is needed.'
+  const address = mode === 'url' ? webAddress(url) : undefined
+  if (address !== undefined)
+    return { kind: 'auth', name, prompt: `${prompt}\n${address}`, about: { ...about, url: address } }
   if (isYesOrNo(question)) return { kind: 'confirmation', name, prompt, about }
   const schema = serverSchema(requestedSchema)
   return {
@@ -158,8 +169,17 @@ function requestFor(question: ServerQuestion, name: string, about: JsonObject): 
     name,
     prompt,
     about,
-    ...(typeof schema === 'string' ? {} : { schema: schema.checked }),
+    // A form is flat: a reference in it has no use, and could make the check of an answer endless.
+    ...(typeof schema === 'string' || JSON.stringify(schema.checked).includes('"$ref"')
+      ? {}
+      : { schema: schema.checked }),
   }
+}
+
+/** The address as a browser reads it, or undefined: a program that opens others may run or read them. */
+function webAddress(url: string): string | undefined {
+  const parsed = URL.parse(url)
+  return parsed?.protocol === 'https:' || parsed?.protocol === 'http:' ? parsed.href : undefined
 }
 
 /** A form without fields. */

@@ -119,7 +119,7 @@ const GET_PROMPT: ReadTool = {
     )
     return {
       description,
-      messages: messages.map(({ role }, at) => ({ role, content: (blocks as readonly unknown[])[at] })),
+      messages: blocks.map((content, at) => ({ role: messages[at]?.role, content })),
     }
   },
 }

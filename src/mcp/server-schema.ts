@@ -1,6 +1,8 @@
 /** JSON Schemas of servers: bounded, closed, and without anything that would act here. Knows no tools. */
 import { ENTITY_MARK, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { refOf, schemaNode, toJson } from '../tool/index.ts'
+import { isHeavy } from './schema-work.ts'
+import { seenText } from './seen-text.ts'
 
 /** The schema that models read, and the one that arguments are checked by. */
 export interface ServerSchema {
@@ -8,6 +10,8 @@ export interface ServerSchema {
   readonly checked: JsonObject
 }
 
+/** Of a tool, and of each part of its schema. */
+export const LONGEST_DESCRIPTION = 8000
 const LARGEST = 64 * 1024
 const MOST_VALUES = 5000
 
@@ -20,16 +24,39 @@ export function serverSchema(given: unknown): ServerSchema | string {
   if (schema['type'] !== 'object') return 'its top level is not of type object'
   const shown = cleaned(schema, SHOWN) as JsonObject
   const problem = refProblem(shown)
-  return problem ?? { shown, checked: cleaned(shown, CHECKED) as JsonObject }
+  if (problem !== undefined) return problem
+  const checked = cleaned(shown, CHECKED) as JsonObject
+  // Every object would take as long as the empty one, or longer.
+  if (isHeavy(checked, {})) return 'its parts refer to each other so often that a check takes too many steps'
+  return { shown, checked }
 }
 
 /** Keywords that are removed: marks of entities are the config's to make. */
 const SHOWN: ReadonlySet<string> = new Set([ENTITY_MARK])
 /** A regular expression of another program can stop this one for ever, so the server itself checks these. */
-const CHECKED: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'propertyNames', 'format'])
-const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
+const EXPRESSIONS = ['pattern', 'patternProperties', 'propertyNames', 'format']
+/** Words by which the validator would follow a reference to another place than the one that was looked at. */
+const PLACES = ['$id', 'id', '$recursiveRef', '$recursiveAnchor']
+const OWN_PLACES = ['__absolute_uri__', '__absolute_ref__', '__absolute_recursive_ref__']
+const CHECKED: ReadonlySet<string> = new Set([...EXPRESSIONS, ...PLACES, ...OWN_PLACES])
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+])
+/** Keywords whose values are read by models and people. */
+const TEXTS: ReadonlySet<string> = new Set(['title', 'description', '$comment'])
 /** Keywords whose values are data. */
-const DATA: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', 'required'])
+const DATA: ReadonlySet<string> = new Set([
+  'default',
+  'const',
+  'enum',
+  'examples',
+  'required',
+  'dependentRequired',
+])
 
 function cleaned(value: Json, removed: ReadonlySet<string>): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map((each) => cleaned(each, removed))
@@ -40,6 +67,7 @@ function cleaned(value: Json, removed: ReadonlySet<string>): Json {
     if (removed.has(word)) return []
     if (isOpen && (word === 'additionalProperties' || word === 'unevaluatedProperties')) return []
     if (DATA.has(word)) return [[word, inner]]
+    if (TEXTS.has(word) && typeof inner === 'string') return [[word, seenText(inner, LONGEST_DESCRIPTION)]]
     const named = NAMED.has(word) ? schemaNode(inner) : undefined
     if (named === undefined) return [[word, cleaned(inner, removed)]]
     const each = Object.entries(named as Record<string, Json>).map(([name, of]) => [

@@ -5,7 +5,6 @@ import {
   ask,
   defineTool,
   issueLines,
-  jsonSchema,
   type SchemaCheck,
   schemaCheck,
   type Tool,
@@ -15,19 +14,18 @@ import {
   toolResult,
   UnknownOutcome,
 } from '../tool/index.ts'
-import { type CallFailure, failureOf, failureText } from './call-errors.ts'
+import { type CallFailure, failureOf, failureText, unreadableText } from './call-errors.ts'
 import { type LiveServer, type ServerConnection } from './connection.ts'
 import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
+import { boundedSchema, isHeavy } from './schema-work.ts'
 import type { CallToolResult, ListedTool } from './sdk.ts'
-import { serverSchema } from './server-schema.ts'
+import { seenText } from './seen-text.ts'
+import { LONGEST_DESCRIPTION, serverSchema } from './server-schema.ts'
 
-const LONGEST_DESCRIPTION = 8000
 const TIMEOUT_MS = 60_000
 /** Progress keeps a call alive, but not for ever. */
 const LONGEST_CALL_MS = 60 * 60 * 1000
-/** Invisible characters, and those that change how others are displayed; tabs and line breaks stay. */
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** The tool, or why there is none. Never throws: a bad definition costs its own tool only. */
 export function serverTool(connection: ServerConnection, listed: ListedTool, name: string): Tool | string {
@@ -39,7 +37,7 @@ export function serverTool(connection: ServerConnection, listed: ListedTool, nam
     const tool = defineTool({
       name,
       description: descriptionOf(connection, listed),
-      input: jsonSchema(schema.checked),
+      input: boundedSchema(schema.checked),
       parameters: schema.shown,
       replay: hints.readOnlyHint === true || hints.idempotentHint === true ? 'safe' : 'never',
       approve: hints.readOnlyHint === true ? 'never' : 'always',
@@ -72,24 +70,22 @@ function descriptionOf(
   { settings }: ServerConnection,
   { name, title, description = '' }: ListedTool,
 ): string {
-  const text = description
-    .slice(0, LONGEST_DESCRIPTION + 1)
-    .replace(UNSEEN, '')
-    .toWellFormed()
-    .trim()
-  if (text === '')
-    return `${title ?? name} of the MCP server ${settings.name}`.replace(UNSEEN, '').toWellFormed()
-  return description.length > LONGEST_DESCRIPTION
-    ? `${text.slice(0, LONGEST_DESCRIPTION).toWellFormed()}…`
+  const text = seenText(description, LONGEST_DESCRIPTION)
+  return text === ''
+    ? seenText(`${title ?? name} of the MCP server ${settings.name}`, LONGEST_DESCRIPTION)
     : text
 }
 
-/** The check of structured content. An unusable schema checks nothing. */
+/** The check of structured content. An unusable schema checks nothing, and so does one that takes too many steps. */
 function outputCheck(given: unknown): (() => Promise<SchemaCheck>) | undefined {
   const schema = given === undefined ? 'none' : serverSchema(given)
   if (typeof schema === 'string') return undefined
   let loaded: Promise<SchemaCheck> | undefined
-  return () => (loaded ??= schemaCheck(schema.checked))
+  const { checked } = schema
+  return async () => {
+    const check = await (loaded ??= schemaCheck(checked))
+    return (value) => (isHeavy(checked, value) ? [] : check(value))
+  }
 }
 
 interface CallOptions {
@@ -128,7 +124,8 @@ class ServerCall {
 
   #newQuestions(): QuestionedCall {
     const { listed, context } = this.#options
-    return new QuestionedCall({ server: this.#connection.settings.name, tool: listed.name }, context.answers)
+    const about = { server: this.#connection.settings.name, tool: listed.name }
+    return new QuestionedCall(about, context.answers, (problem) => this.#connection.note(problem))
   }
 
   async #attempt(input: JsonObject): Promise<Attempt> {
@@ -192,6 +189,13 @@ class ServerCall {
         `The call was cancelled, and ${server.replace('T', 't')} was told so.`,
         'cancelled',
       )
+    if (failure === 'unreadable') {
+      const why = this.#connection.secrets.text(unreadableText(error))
+      throw new UnknownOutcome(
+        `${server} answered, but its answer breaks the protocol: ${why.replace(/\.?$/, '.')}`,
+        'connection-lost',
+      )
+    }
     if (failure === 'timeout') throw new UnknownOutcome(`${server} did not answer in time.`, 'timeout')
     const why = this.#questioned.isLost ? 'Its answer broke off.' : (this.#connection.error ?? text)
     throw new UnknownOutcome(

@@ -74,8 +74,9 @@ export class StdioTransport implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       this.#errors = `${this.#errors}${chunk.toString('utf8')}`.slice(-MOST_STDERR).toWellFormed()
     })
-    for (const stream of [child.stdin, child.stdout, child.stderr])
-      stream.on('error', (error) => this.onerror?.(error))
+    for (const stream of [child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error))
+    // The message that was being sent fails by it.
+    child.stdin.on('error', () => {})
     return new Promise((resolve, reject) => {
       child.once('spawn', () => {
         keepTrack(child)
@@ -89,13 +90,19 @@ export class StdioTransport implements Transport {
     })
   }
 
-  send(message: JsonRpcMessage): Promise<void> {
+  async send(message: JsonRpcMessage): Promise<void> {
     const { stdin } = this.#child ?? {}
     if (stdin === undefined || this.#isClosed || !stdin.writable)
-      return Promise.reject(new Error(this.ended ?? 'The server has ended.'))
-    return new Promise((resolve, reject) => {
-      stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()))
-    })
+      throw new Error(this.ended ?? 'The server has ended.')
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()))
+    try {
+      await promise
+    } catch (cause) {
+      // A server that takes no input has ended, or is about to: how it ends says more than the broken pipe.
+      await this.#exitsWithin(GRACE_MS)
+      throw new Error(this.ended ?? 'It has closed its standard input.', { cause })
+    }
   }
 
   /** Ends the process: its input is closed, then its group gets SIGTERM, then SIGKILL. */

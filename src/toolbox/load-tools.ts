@@ -32,8 +32,22 @@ export interface LoadToolsOptions extends CommandOptions {
   readonly mcpServers?: Readonly<Record<string, object>> | string
 }
 
-/** A list of tools. `close` ends the MCP servers that were started for it. */
-export type LoadedTools = readonly Tool[] & AsyncDisposable & { readonly close: () => Promise<void> }
+/** The state of an MCP server now, as `status()` of `connectMcp` gives it. */
+interface LoadedServer {
+  readonly name: string
+  readonly state: string
+  /** Why it is not connected. */
+  readonly error?: string
+  readonly tools: number
+  readonly problems: readonly string[]
+}
+
+/** A list of tools. A server that cannot be used has none in it: `status` says why. `close` ends the servers. */
+export type LoadedTools = readonly Tool[] &
+  AsyncDisposable & {
+    readonly status: () => readonly LoadedServer[]
+    readonly close: () => Promise<void>
+  }
 
 /** Every tool, by its id, which is its name. */
 const FACTORIES: Readonly<Record<string, ToolFactory>> = {
@@ -96,15 +110,18 @@ export async function loadTools(options: LoadToolsOptions): Promise<LoadedTools>
     ...defined({ web, describeImage }),
   }
   const own = toolIds.flatMap((id) => FACTORIES[id]?.(context) ?? [])
-  if (mcpServers === undefined) return closable(own, async () => {})
+  if (mcpServers === undefined) return loaded(own, { status: () => [], close: async () => {} })
   // `connectMcp` checks them; its types belong to a room that is loaded late.
   const { connectMcp } = await import('../mcp/index.ts')
   const mcp = await connectMcp({ servers: mcpServers as string })
-  return closable([...own, ...(await mcp.tools())], mcp.close)
+  return loaded([...own, ...(await mcp.tools())], mcp)
 }
 
-function closable(tools: readonly Tool[], close: () => Promise<void>): LoadedTools {
-  return Object.assign([...tools], { close, [Symbol.asyncDispose]: close })
+function loaded(
+  tools: readonly Tool[],
+  { status, close }: Pick<LoadedTools, 'status' | 'close'>,
+): LoadedTools {
+  return Object.assign([...tools], { status, close, [Symbol.asyncDispose]: close })
 }
 
 async function workspaceAt(cwd: string): Promise<Workspace> {

@@ -21,11 +21,17 @@ describe('a server that lies in its answers', () => {
       pids.add(first?.pid)
       return first
     }
-    expect(status()).toMatchObject({ state: 'connected', tools: 9, protocolVersion: '2025-06-18' })
+    expect(status()).toMatchObject({ state: 'connected', tools: 11, protocolVersion: '2025-06-18' })
     expect(await call(mcp, 'liar_garbage')).toMatchObject({ status: 'ok', output: 'and yet it works' })
     expect(status()?.problems.join('\n')).toContain('424242')
     expect(await call(mcp, 'hasty_silent')).toMatchObject({ status: 'unknown', output: { code: 'timeout' } })
-    expect(await call(mcp, 'liar_nonsense')).toMatchObject({ status: 'unknown' })
+    expect(await call(mcp, 'liar_nonsense')).toMatchObject({
+      status: 'unknown',
+      ...error(/^The MCP server "liar" answered, but its answer breaks the protocol: content: .+; isError: /),
+    })
+    expect(await call(mcp, 'liar_torn')).toMatchObject({
+      ...error(/its answer breaks the protocol: content\[0\]\.data: Invalid Base64 string\./),
+    })
     expect(await call(mcp, 'liar_unfit')).toMatchObject({
       status: 'error',
       output: { error: expect.stringContaining('does not fit its own schema'), data: { m: 1 } },
@@ -45,6 +51,20 @@ describe('a server that lies in its answers', () => {
     expect(pids.size).toBeGreaterThan(2)
     await mcp.close()
     for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
+  })
+
+  it('returns thousands of images: the first hundred are kept, and the result says how many are not', async () => {
+    const mcp = await connected({ liar: script('liar.ts', 'tools') })
+    const { output } = (await call(mcp, 'liar_album')) as { readonly output: unknown }
+    expect(output).toHaveLength(101)
+    expect(output).toMatchObject({
+      0: { artifact: 'mcp-call_1-1' },
+      99: { artifact: 'mcp-call_1-100' },
+      100: {
+        type: 'text',
+        text: '2900 more parts of the result were left out: it has 3000, and 100 are kept.',
+      },
+    })
   })
 
   it('changes its tools while it runs, and the next turn has them', async () => {
@@ -79,13 +99,24 @@ describe('a server that lies in its list of tools', () => {
       expect.stringMatching(/^odd_(long)+lon_[0-9a-f]{8} never always$/),
       'odd_loud never always',
       'odd_hidden never always',
+      'odd_whisper never always',
       'odd_nothing never always',
       'odd_tree never always',
       'odd_slow never always',
+      'odd_forked never always',
     ])
     const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]))
     expect(described['odd_loud']).toHaveLength(8001)
     expect(described['odd_hidden']).toBe('plain text')
+    expect(tools.find(({ name }) => name === 'odd_whisper')?.parameters).toEqual({
+      type: 'object',
+      description: 'all of it',
+      properties: {
+        description: { type: 'string', title: 'ab', description: 'one two' },
+        long: { type: 'string', description: `${'d'.repeat(8000)}…` },
+        choice: { enum: ['a\u200Bb'] },
+      },
+    })
     expect(described['odd_nothing']).toBe('nothing of the MCP server odd')
     expect(JSON.stringify(tools.map(({ parameters }) => parameters))).not.toContain('x-entity')
     expect(mcp.status()[0]?.problems).toEqual([
@@ -94,6 +125,7 @@ describe('a server that lies in its list of tools', () => {
       expect.stringContaining('"outside" is left out: its input schema cannot be used: its $ref'),
       'Its tool "list" is left out: its input schema cannot be used: its top level is not of type object.',
       expect.stringContaining('"huge" is left out'),
+      'Its tool "doubled" is left out: its input schema cannot be used: its parts refer to each other so often that a check takes too many steps.',
       expect.stringContaining('"unschemed" is left out'),
     ])
     // A regular expression of the server would run here for hours.
@@ -102,6 +134,17 @@ describe('a server that lies in its list of tools', () => {
       status: 'rejected',
       output: { code: 'invalid-arguments' },
     })
+  })
+
+  it('has arguments that take too many steps checked by the top level of the schema alone', async () => {
+    const mcp = await connected({ odd: { ...script('liar.ts', 'odd'), tools: ['forked'] } })
+    const nested = (levels: number, inner: object): object =>
+      levels === 0 ? inner : { n: 1, child: nested(levels - 1, inner) }
+    const forked = (args: object) => call(mcp, 'odd_forked', { args })
+    expect(await forked(nested(3, { n: 'x' }))).toMatchObject({ status: 'rejected' })
+    expect(await forked(nested(24, { n: 'x' }))).toMatchObject({ status: 'ok' })
+    expect(await forked(nested(60, { n: 1 }))).toMatchObject({ status: 'ok' })
+    expect(await forked({ child: nested(24, {}) })).toMatchObject({ status: 'rejected' })
   })
 
   it('with 10,000 tools gives the first 500, or those that the config names', async () => {
@@ -126,6 +169,27 @@ describe('loadTools', () => {
     await tools.close()
     const garbage = tools.find(({ name }) => name === 'liar_garbage')
     await expect(garbage?.run({}, standInContext())).rejects.toThrow('The MCP server "liar" is closed.')
+  })
+
+  it('says which servers do not work, and why', async () => {
+    const last = `console.error('no licence'); process.exit(4)`
+    const tools = await loadTools({
+      cwd: folder(),
+      toolIds: ['read_file'],
+      mcpServers: {
+        missing: { command: 'no-such-command' },
+        brief: { command: process.execPath, args: ['-e', last] },
+        closed: { command: 'sh', args: ['-c', 'exec 0<&-; echo "no input" >&2; sleep 0.3; exit 5'] },
+      },
+    })
+    expect(tools.map(({ name }) => name)).toEqual(['read_file'])
+    expect(tools.status()).toMatchObject([
+      { name: 'missing', state: 'failed', error: expect.stringContaining('no command "no-such-command"') },
+      { error: 'It ended with exit code 4. Its standard error ends with: no licence' },
+      { error: 'It ended with exit code 5. Its standard error ends with: no input' },
+    ])
+    expect(JSON.stringify(tools.status())).not.toContain('EPIPE')
+    await tools.close()
   })
 })
 
@@ -166,8 +230,8 @@ describe('a server that cannot be reached', () => {
     expect(mcp.status()).toMatchObject([
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
       { state: 'failed', error: 'It did not answer within 300 ms.' },
-      { state: 'failed' },
-      { state: 'connected', tools: 9 },
+      { state: 'failed', error: expect.stringContaining('Port 1 of its url is one') },
+      { state: 'connected', tools: 11 },
     ])
     expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
   })
