@@ -6,7 +6,14 @@ import type { PluginParts } from '../hook/index.ts'
 import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
 import type { PolicyCall, PolicyDecision } from '../tool/index.ts'
 import { type ApprovalRule, readRule } from './approval-rules.ts'
-import { fieldsOf, hasCommandRules, judgeArguments, type Policy, strictest } from './judge-call.ts'
+import {
+  fieldsOf,
+  hasFreeCommands,
+  judgeArguments,
+  judgePlaces,
+  type Policy,
+  strictest,
+} from './judge-call.ts'
 import { judgeCommand } from './judge-command.ts'
 
 export interface ApprovalPolicyOptions {
@@ -87,8 +94,8 @@ export function policyPlugin(name: string, policy: Policy): PluginParts {
 async function decide(policy: Policy, { tool, input }: PolicyCall): Promise<PolicyDecision> {
   const fields = fieldsOf(input)
   const texts = policy.names.command.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
-  if (texts.length === 0 || !hasCommandRules(policy, tool)) return judgeArguments(policy, tool, input)
+  if (texts.length === 0 || hasFreeCommands(policy, tool)) return judgeArguments(policy, tool, input)
   const { cwd: folder } = fields
   const verdicts = await Promise.all(texts.map((text) => judgeCommand(policy, { tool, text, folder })))
-  return strictest(verdicts.flat())
+  return strictest([...verdicts.flat(), ...judgePlaces(policy, tool, input)])
 }

@@ -81,9 +81,30 @@ function isKnown({ tools }: ReadRule, tool: string): boolean {
   return tools.some((pattern) => pattern !== '*' && isTool(pattern, tool))
 }
 
-/** True if there are rules for the commands of this tool. */
-export function hasCommandRules({ rules }: Policy, tool: string): boolean {
-  return rules.some(({ tools, commands }) => commands && tools.some((pattern) => isTool(pattern, tool)))
+/** True if commands need not be read: rules allow the tool by its whole name, and no other rule could concern them. */
+export function hasFreeCommands({ rules }: Policy, tool: string): boolean {
+  const own = rules.filter(({ tools, hosts }) => !hosts && tools.some((pattern) => isTool(pattern, tool)))
+  const isFree = ({ rule, commands, paths }: ReadRule) => rule.decision === 'allow' && !commands && !paths
+  return own.every(isFree) && own.some(({ tools }) => tools.includes(tool))
+}
+
+/** The decisions of rules that deny or ask, about the paths and addresses that a call names beside its command. */
+export function judgePlaces(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
+  const fields = fieldsOf(input)
+  const isGiven = [...policy.names.path, ...policy.names.url].some((name) => fields[name] !== undefined)
+  if (!isGiven) return []
+  const rules = policy.rules.filter(({ rule, paths, hosts }) => rule.decision !== 'allow' && (paths ?? hosts))
+  const decided = judgeArguments({ ...policy, rules, unknown: 'ask' }, tool, input)
+  return rules.some((read) => matchesRule(read, { kind: 'call', tool, given: argumentsOf(policy, input) }))
+    ? [decided]
+    : []
+}
+
+/** The decision about a call that no rule matches. */
+export function unmatched(policy: Policy, tool: string, reason: string): PolicyDecision {
+  return policy.rules.some((read) => isKnown(read, tool))
+    ? { decision: 'ask', reason }
+    : { decision: policy.unknown, reason: `No rule is about ${tool}.` }
 }
 
 /** Decides by the tool and its arguments. */
@@ -98,9 +119,7 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
         return `${tool}: ${patterns.length === 0 ? 'any arguments' : patterns.join(', ')}`
       },
       own: placeOf(policy, tool, given) ?? exactly(tool, input),
-      otherwise: policy.rules.some((read) => isKnown(read, tool))
-        ? { decision: 'ask', reason: `No rule allows this call of ${tool}.` }
-        : { decision: policy.unknown, reason: `No rule is about ${tool}.` },
+      otherwise: unmatched(policy, tool, `No rule allows this call of ${tool}.`),
     },
   )
 }
