@@ -2,7 +2,7 @@
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import { allowsPath, concernsHost, concernsPath, isHost, isTool, type JudgedPath } from './call-patterns.ts'
 import { allows, type CommandPattern, commandPattern, concerns } from './command-pattern.ts'
-import { isLauncher, readsCode } from './launchers.ts'
+import { hasCodeOption, isLauncher, readsCode } from './launchers.ts'
 
 /**
  * A rule for calls. All of its conditions have to hold. Of several matching rules the strictest counts: deny, then ask,
@@ -138,12 +138,12 @@ function isPlain({ paths, hosts }: ReadRule): boolean {
   return paths === undefined && hosts === undefined
 }
 
-/** A rule that allows a tool by its whole name covers its commands, but no launchers beside rules for commands. */
+/** A rule that allows a tool by its whole name covers its commands, but beside other rules no launchers, nor options with code. */
 function coversAnyCommand(
   { tools }: ReadRule,
   { tool, words }: Extract<Subject, { kind: 'command' }>,
 ): boolean {
-  return tools.includes(tool) && !isLauncher(words) && !readsCode(words)
+  return tools.includes(tool) && !isLauncher(words) && !readsCode(words) && !hasCodeOption(words)
 }
 
 function hasPath({ paths: patterns }: ReadRule, paths: GivenArguments['paths'], isNarrow: boolean): boolean {

@@ -1,0 +1,108 @@
+/** An approval policy against calls that are written to get past its rules. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type ApprovalPolicyOptions, type ApprovalRule, approvalPolicy } from '../../src/plugin/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-bypass-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type Given = readonly ApprovalRule[] | ApprovalPolicyOptions
+
+/** The decision about one call. */
+async function decided(given: Given, tool: string, input: unknown): Promise<string | undefined> {
+  const options = 'rules' in given ? given : { rules: given }
+  const { approve } = approvalPolicy({ cwd: folder, ...options })
+  const principal = { tenant: 't', actor: 'a' }
+  return (await approve?.({ tool, input, principal, callId: 'c', contextId: 'x' }))?.decision
+}
+
+const any: ApprovalRule = { tool: 'execute_command', decision: 'allow' }
+
+/** The decisions about commands, each with its text. */
+async function table(rules: Given, texts: readonly string[]): Promise<readonly string[]> {
+  const lines = texts.map(
+    async (command) => `${await decided(rules, 'execute_command', { command })}: ${command}`,
+  )
+  return Promise.all(lines)
+}
+
+const all = (decision: string, texts: readonly string[]) => texts.map((text) => `${decision}: ${text}`)
+
+describe('a command that a pattern denies or asks about', () => {
+  const open = ['git push *', 'npm publish *', 'cargo publish *', 'pnpm publish *', 'go install *']
+  const patterns = [...open, 'kubectl delete *', 'gh release delete *', 'git commit --amend *', 'git fetch']
+  const written = [
+    ...[
+      'git push',
+      '/usr/bin/git push',
+      'git -C . push',
+      'git -c a.b=c push origin main',
+      'git --no-pager push',
+    ],
+    ...['git --git-dir=.git push', 'git -c push push', 'npm --silent publish', 'npm --prefix . publish'],
+    ...['npm -w x publish', 'pnpm -r publish', 'cargo +nightly publish', 'cargo --quiet publish'],
+    ...['go -C . install', 'kubectl -n prod delete pod x', 'gh -R a/b release delete v1'],
+    ...['gh release -R a/b delete v1', 'git commit -m x --amend', 'git -C . fetch', 'git fetch --all'],
+  ]
+
+  it.each(['deny', 'ask'] as const)('is found behind options: %s', async (decision) => {
+    const rules: ApprovalRule[] = [any, { tool: 'execute_command', command: patterns, decision }]
+    expect(await table(rules, written)).toEqual(all(decision, written))
+    const others = ['git log push', 'git commit -m push', 'npm test', 'git fetch origin', 'git pull']
+    expect(await table(rules, others)).toEqual(all('allow', others))
+  })
+})
+
+describe('a rule that allows a tool beside a rule for its commands', () => {
+  const rules: ApprovalRule[] = [any, { tool: 'execute_command', command: 'rm *', decision: 'deny' }]
+  const codes = [
+    ...[
+      'x86_64 rm -rf x',
+      'linux32 rm -rf x',
+      'ssh-agent rm -rf x',
+      'dbus-run-session rm -rf x',
+      'jobs -x rm x',
+    ],
+    ...["find . -maxdepth 0 -exec rm -rf x ';'", "find . -okdir rm x ';'", 'node -e "1"', 'python3 -c "1"'],
+    ...['python3 -Ic 1', 'perl -e 1', 'perl -lne 1', 'node --eval=1', 'node -p 1', 'ruby -e 1', 'php -r 1'],
+    ...[
+      '/lib64/ld-linux-x86-64.so.2 /bin/rm x',
+      'screen -dm rm x',
+      'tmux new-session -d rm x',
+      'fakeroot rm x',
+    ],
+    ...["git -c 'alias.x=!rm' x", 'git -c core.fsmonitor=./evil status', 'git -C x config a b'],
+    ...[
+      'npm --silent exec x',
+      'split --filter=./evil x',
+      'split --filt=./evil x',
+      'sort --compress-program=./e x',
+    ],
+    ...[
+      'sort --comp=./e x',
+      'rg --pre ./e x',
+      'rg --pre=./e x',
+      'git grep -O./e x',
+      'git fetch --upload-pack=./e x',
+    ],
+  ]
+
+  it('covers no launchers and no options that run code', async () => {
+    expect(await table(rules, codes)).toEqual(all('ask', codes))
+  })
+
+  it('covers the others', async () => {
+    const plain = [
+      'npm test',
+      'node x.js',
+      'git --version',
+      'find . -name x',
+      'sort -r x',
+      'git log --oneline',
+      'ls',
+    ]
+    expect(await table(rules, plain)).toEqual(all('allow', plain))
+  })
+})
