@@ -40,8 +40,10 @@ export function judge(
   const of = (decision: ApprovalRule['decision']) => matching.filter(({ rule }) => rule.decision === decision)
   const denying = of('deny').map(({ rule }) => decisionOf(rule))
   if (denying.length > 0) return strictest(denying)
+  const isNamed = rules.some((read) => isKnown(read, subject.tool))
+  if (!isNamed && otherwise.decision === 'deny') return otherwise
   const asking = of('ask')
-  const [allowing] = of('allow')
+  const [allowing] = isNamed ? of('allow') : []
   if (asking.length > 0)
     return strictest(asking.map((read) => ({ ...decisionOf(read.rule), ...grantsOf(ofRule(read) ?? own) })))
   return allowing === undefined ? { ...otherwise, ...grantsOf(own) } : decisionOf(allowing.rule)
@@ -94,10 +96,10 @@ export function judgePlaces(policy: Policy, tool: string, input: unknown): reado
   const isGiven = [...policy.names.path, ...policy.names.url].some((name) => fields[name] !== undefined)
   if (!isGiven) return []
   const rules = policy.rules.filter(({ rule, paths, hosts }) => rule.decision !== 'allow' && (paths ?? hosts))
-  const decided = judgeArguments({ ...policy, rules, unknown: 'ask' }, tool, input)
-  return rules.some((read) => matchesRule(read, { kind: 'call', tool, given: argumentsOf(policy, input) }))
-    ? [decided]
-    : []
+  const given = argumentsOf(policy, input)
+  return rules.some((read) => matchesRule(read, { kind: 'call', tool, given }))
+    ? [judgeArguments({ ...policy, rules, unknown: 'ask' }, tool, input)]
+    : judgeUnread(policy, tool, given)
 }
 
 /** The decision about a call that no rule matches. */
@@ -110,7 +112,7 @@ export function unmatched(policy: Policy, tool: string, reason: string): PolicyD
 /** Decides by the tool and its arguments. */
 export function judgeArguments(policy: Policy, tool: string, input: unknown): PolicyDecision {
   const given = argumentsOf(policy, input)
-  return judge(
+  const decided = judge(
     policy,
     { kind: 'call', tool, given },
     {
@@ -122,6 +124,23 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
       otherwise: unmatched(policy, tool, `No rule allows this call of ${tool}.`),
     },
   )
+  return strictest([decided, ...judgeUnread(policy, tool, given)])
+}
+
+/** A question about an argument that cannot be judged, if a rule that denies or asks could concern it. */
+function judgeUnread(
+  { rules }: Policy,
+  tool: string,
+  { paths, hosts }: GivenArguments,
+): readonly PolicyDecision[] {
+  const strict = rules.filter(
+    ({ rule, tools }) => rule.decision !== 'allow' && tools.some((pattern) => isTool(pattern, tool)),
+  )
+  const unread = [
+    ...(paths.includes(undefined) && strict.some((read) => read.paths) ? ['path'] : []),
+    ...(hosts.includes(undefined) && strict.some((read) => read.hosts) ? ['address'] : []),
+  ]
+  return unread.map((what) => ({ decision: 'ask', reason: `The ${what} of this call cannot be judged.` }))
 }
 
 /** A call of a tool that has rules for paths or hosts, by its path or host alone. */

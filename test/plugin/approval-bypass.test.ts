@@ -106,3 +106,50 @@ describe('a rule that allows a tool beside a rule for its commands', () => {
     expect(await table(rules, plain)).toEqual(all('allow', plain))
   })
 })
+
+describe('an argument that cannot be judged', () => {
+  const rules: ApprovalRule[] = [
+    { tool: ['read_many', 'web_fetch'], decision: 'allow' },
+    { tool: '*', path: '.env', decision: 'deny' },
+    { tool: '*', host: 'evil.dev', decision: 'deny' },
+  ]
+
+  it.each([[['.env']], [{ p: '.env' }], [7], [null], ['a\n']])('asks: path %j', async (path) => {
+    expect(await decided(rules, 'read_many', { path })).toBe('ask')
+    expect(await decided([any, ...rules], 'execute_command', { command: 'ls', path })).toBe('ask')
+  })
+
+  it.each([['https://u@evil.dev'], ['ftp://evil.dev'], [['https://evil.dev']]])(
+    'asks: url %j',
+    async (url) => {
+      expect(await decided(rules, 'web_fetch', { url })).toBe('ask')
+    },
+  )
+
+  it('does not ask if no rule could concern it', async () => {
+    expect(await decided([{ tool: 'read_many', decision: 'allow' }], 'read_many', { path: ['x'] })).toBe(
+      'allow',
+    )
+    expect(await decided(rules, 'read_many', { path: '.env' })).toBe('deny')
+    expect(await decided(rules, 'web_fetch', { url: 'https://example.com' })).toBe('allow')
+  })
+})
+
+describe('a rule for *', () => {
+  it.each<[ApprovalRule]>([
+    [{ tool: '*', decision: 'allow' }],
+    [{ tool: '*', path: 'src/**', decision: 'allow' }],
+    [{ tool: '*', decision: 'ask' }],
+  ])('names no tool: %j', async (rule) => {
+    expect(await decided([rule], 'pay', { path: 'src/x' })).toBe('ask')
+    expect(await decided({ rules: [rule], unknown: 'deny' }, 'pay', { path: 'src/x' })).toBe('deny')
+  })
+
+  it('allows tools that another rule names', async () => {
+    const rules: ApprovalRule[] = [
+      { tool: '*', path: 'src/**', decision: 'allow' },
+      { tool: 'write*', path: 'src/keys/**', decision: 'deny' },
+    ]
+    expect(await decided({ rules, unknown: 'deny' }, 'write_to_file', { path: 'src/x' })).toBe('allow')
+  })
+})
