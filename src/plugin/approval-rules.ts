@@ -1,7 +1,16 @@
 /** The rules of an approval policy: their options, their checks, and which of them match a call. */
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
-import { allowsPath, concernsHost, concernsPath, isHost, isTool, type JudgedPath } from './call-patterns.ts'
+import {
+  allowsPath,
+  concernsFolder,
+  concernsHost,
+  concernsPath,
+  isHost,
+  isTool,
+  type JudgedPath,
+} from './call-patterns.ts'
 import { allows, type CommandPattern, commandPattern, concerns } from './command-pattern.ts'
+import { readsFolder } from './folder-reach.ts'
 import { hasCodeOption, isLauncher, readsCode } from './launchers.ts'
 
 /**
@@ -131,7 +140,8 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
   const { paths, hosts, hasCommand } = subject.given
   // A pattern of names does not allow any command of a tool that it happens to match.
   if (hasCommand && isNarrow && !tools.includes(subject.tool)) return false
-  return commands === undefined && hasPath(read, paths, isNarrow) && hasHost(read, hosts, isNarrow)
+  if (commands !== undefined || !hasHost(read, hosts, isNarrow)) return false
+  return hasPath(read, paths, isNarrow) || (!isNarrow && hasFolder(read, subject))
 }
 
 function isPlain({ paths, hosts }: ReadRule): boolean {
@@ -151,6 +161,15 @@ function hasPath({ paths: patterns }: ReadRule, paths: GivenArguments['paths'], 
   const fits = (path: JudgedPath | undefined) =>
     path !== undefined && patterns.some((each) => (isNarrow ? allowsPath : concernsPath)(each, path))
   return isNarrow ? paths.length > 0 && paths.every(fits) : paths.some(fits)
+}
+
+/** True if the rule is about all that a tool reads in its folder. */
+function hasFolder(
+  { paths: patterns = [] }: ReadRule,
+  { tool, given }: Extract<Subject, { kind: 'call' }>,
+): boolean {
+  if (!readsFolder(tool)) return false
+  return given.paths.some((path) => path !== undefined && patterns.some((each) => concernsFolder(each, path)))
 }
 
 function hasHost({ hosts: patterns }: ReadRule, hosts: GivenArguments['hosts'], isNarrow: boolean): boolean {

@@ -9,6 +9,7 @@ import {
   type Subject,
 } from './approval-rules.ts'
 import { hostOf, inside, isTool, judgedPath } from './call-patterns.ts'
+import { reachesBelow, readsFolder } from './folder-reach.ts'
 import type { LoadGrammar } from './shell-chain.ts'
 
 export interface Policy {
@@ -124,18 +125,36 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
       otherwise: unmatched(policy, tool, `No rule allows this call of ${tool}.`),
     },
   )
-  return strictest([decided, ...judgeUnread(policy, tool, given)])
+  return strictest([decided, ...judgeUnread(policy, tool, given), ...judgeBelow(policy, tool, input)])
+}
+
+/** A question about a tool that reads a folder, if a rule that denies or asks is about a path below. */
+function judgeBelow(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
+  if (!readsFolder(tool)) return []
+  const { file_pattern: names } = fieldsOf(input)
+  const folders = argumentsOf(policy, input).paths.filter((path) => path !== undefined)
+  const below = strictRules(policy, tool)
+    .flatMap(({ paths = [] }) => paths)
+    .find((pattern) => folders.some((path) => reachesBelow(pattern, path, names)))
+  if (below === undefined) return []
+  const reason = `It may reach ${below}, which a rule is about.`
+  return [{ decision: 'ask', reason, ...grantsOf(exactly(tool, input)) }]
+}
+
+/** Rules for this tool that deny or ask. */
+function strictRules({ rules }: Policy, tool: string): readonly ReadRule[] {
+  return rules.filter(
+    ({ rule, tools }) => rule.decision !== 'allow' && tools.some((pattern) => isTool(pattern, tool)),
+  )
 }
 
 /** A question about an argument that cannot be judged, if a rule that denies or asks could concern it. */
 function judgeUnread(
-  { rules }: Policy,
+  policy: Policy,
   tool: string,
   { paths, hosts }: GivenArguments,
 ): readonly PolicyDecision[] {
-  const strict = rules.filter(
-    ({ rule, tools }) => rule.decision !== 'allow' && tools.some((pattern) => isTool(pattern, tool)),
-  )
+  const strict = strictRules(policy, tool)
   const unread = [
     ...(paths.includes(undefined) && strict.some((read) => read.paths) ? ['path'] : []),
     ...(hosts.includes(undefined) && strict.some((read) => read.hosts) ? ['address'] : []),

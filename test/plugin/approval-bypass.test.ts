@@ -153,3 +153,53 @@ describe('a rule for *', () => {
     expect(await decided({ rules, unknown: 'deny' }, 'write_to_file', { path: 'src/x' })).toBe('allow')
   })
 })
+
+describe('a tool that reads a folder', () => {
+  const tools = ['search_files', 'list_files', 'list_code_definition_names']
+  const rules: ApprovalRule[] = [
+    { tool: [...tools, 'read_file'], decision: 'allow' },
+    { tool: '*', path: ['.env', 'a/secrets/**', 'keys/*.pem'], decision: 'deny' },
+  ]
+
+  it.each(tools)('asks if a denied path may lie below: %s', async (tool) => {
+    const about = async (path: string) => decided(rules, tool, { path, regex: '.' })
+    const asking = ['.', '', 'a', 'A', 'keys', '..', '/', folder]
+    expect(await Promise.all(asking.map(about))).toEqual(asking.map(() => 'ask'))
+    expect(await decided(rules, tool, {})).toBe('ask')
+    const denied = ['a/secrets', 'a/secrets/', 'a/secrets/deep', 'a/x/../secrets', '.env']
+    expect(await Promise.all(denied.map(about))).toEqual(denied.map(() => 'deny'))
+    const allowed = ['src', 'a/b', 'keys/deep', '../other', '/elsewhere']
+    expect(await Promise.all(allowed.map(about))).toEqual(allowed.map(() => 'allow'))
+  })
+
+  it('asks by the names of files that it reads', async () => {
+    const deep: ApprovalRule[] = [
+      { tool: 'search_files', decision: 'allow' },
+      { tool: '*', path: ['.env*', '**/.env*'], decision: 'deny' },
+    ]
+    const about = async (file_pattern: unknown) =>
+      decided(deep, 'search_files', { path: 'src', file_pattern })
+    const asking = [
+      '.env',
+      '.*',
+      '*',
+      '*.local',
+      '.ENV',
+      '**/.env',
+      '!*.ts',
+      '*.{ts,env}',
+      'a/*',
+      '[.]env',
+      '',
+      7,
+      undefined,
+    ]
+    expect(await Promise.all(asking.map(about))).toEqual(asking.map(() => 'ask'))
+    const allowed = ['a*.ts', 'x?.md', '**/index.ts']
+    expect(await Promise.all(allowed.map(about))).toEqual(allowed.map(() => 'allow'))
+  })
+
+  it('of another kind does not ask', async () => {
+    expect(await decided(rules, 'read_file', { path: 'a' })).toBe('allow')
+  })
+})
