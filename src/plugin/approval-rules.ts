@@ -70,6 +70,8 @@ export function readRule(rule: ApprovalRule): ReadRule {
   const tools = textsOf('tool', tool)
   const odd = tools.find((name) => name.slice(0, -1).includes('*'))
   if (odd !== undefined) throw invalid(`${quote(odd)} has a * that is not at its end`)
+  const spaced = tools.find((name) => name !== name.trim())
+  if (spaced !== undefined) throw invalid(`its tool ${quote(spaced)} has spaces around it; remove them`)
   if (decision === undefined) throw invalid('it needs a decision: allow, ask or deny')
   if (stop && decision !== 'deny') throw invalid('`stop` belongs to a rule that denies')
   if (command !== undefined && (path ?? host) !== undefined)
@@ -79,7 +81,7 @@ export function readRule(rule: ApprovalRule): ReadRule {
     tools,
     ...(command === undefined ? {} : { commands: textsOf('command', command).map(patternOf) }),
     ...(path === undefined ? {} : { paths: textsOf('path', path).map(pathOf) }),
-    ...(host === undefined ? {} : { hosts: textsOf('host', host) }),
+    ...(host === undefined ? {} : { hosts: textsOf('host', host).map(hostPatternOf) }),
   }
 }
 
@@ -98,10 +100,28 @@ function patternOf(text: string): CommandPattern {
   }
 }
 
+/** Forms of paths that would match nothing, with what to write. */
+const ODD_PATHS: readonly (readonly [RegExp, string])[] = [
+  [/^\s|\s$/, 'has spaces around it; remove them'],
+  [/^~/, 'begins with ~; write the whole path, such as /home/name/.ssh/**'],
+  [/^!/, 'begins with !; write a rule with another decision'],
+  [/[{}]/, 'has braces; write a list of patterns'],
+  [/[[\]]/, 'has brackets; write ? for any one character'],
+  [/\\/, 'has a backslash; write / between folders'],
+  [/.\/$/, 'ends with /; write /** at its end for all that is in the folder'],
+  [/(?:^|\/)\.\.(?:\/|$)/, 'leads out of the folder; write the whole path, from / on'],
+  [/\/\.?\//, 'has an empty part; write one / between folders'],
+]
+
 function pathOf(pattern: string): string {
-  const plain = pattern.replace(/^\.\//, '')
-  if (/(?:^|\/)\.\.(?:\/|$)/.test(plain)) throw invalid(`${quote(pattern)} leads out of the folder`)
-  return plain
+  const odd = ODD_PATHS.find(([form]) => form.test(pattern))
+  if (odd !== undefined) throw invalid(`its path ${quote(pattern)} ${odd[1]}`)
+  return pattern.replace(/^\.\//, '')
+}
+
+function hostPatternOf(pattern: string): string {
+  if (/^(?:\*\.)?[^\s*/@]+$/.test(pattern)) return pattern
+  throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
 }
 
 function invalid(why: string): HoldfastError {

@@ -203,3 +203,44 @@ describe('a tool that reads a folder', () => {
     expect(await decided(rules, 'read_file', { path: 'a' })).toBe('allow')
   })
 })
+
+describe('a pattern that could match nothing', () => {
+  it.each([
+    ['~/.ssh/**', 'write the whole path'],
+    ['src/{a,b}.ts', 'write a list of patterns'],
+    ['.env.[lp]*', 'write ? for any one character'],
+    ['secrets/', 'write /** at its end'],
+    ['./', 'write /** at its end'],
+    ['!src/**', 'write a rule with another decision'],
+    ['.env ', 'remove them'],
+    [' .env', 'remove them'],
+    ['.git\\config', 'write / between folders'],
+    ['a//b', 'write one / between folders'],
+    ['a/./b', 'write one / between folders'],
+    ['a/../b', 'leads out of the folder'],
+  ])('is refused: path %j', (path, advice) => {
+    expect(() => approvalPolicy({ cwd: folder, rules: [{ tool: '*', path, decision: 'deny' }] })).toThrow(
+      advice,
+    )
+  })
+
+  it.each(['https://evil.dev', 'evil.dev/x', '*', 'a.*.dev', ' evil.dev', 'u@evil.dev'])(
+    'is refused: host %j',
+    (host) => {
+      expect(() => approvalPolicy({ rules: [{ tool: '*', host, decision: 'deny' }] })).toThrow(
+        'write example.com',
+      )
+    },
+  )
+
+  it('is refused: a tool with spaces', () => {
+    expect(() => approvalPolicy({ rules: [{ tool: 'pay ', decision: 'deny' }] })).toThrow('remove them')
+  })
+
+  it('is told from one that matches', async () => {
+    for (const path of ['./.env', '.env', '?env', '.env*', '**/.env', `${folder}/.env`, '/**', '**'])
+      expect(
+        await decided([{ tool: 'read_file', path, decision: 'deny' }], 'read_file', { path: '.env' }),
+      ).toBe('deny')
+  })
+})
