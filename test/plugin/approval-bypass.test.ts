@@ -1,5 +1,5 @@
 /** An approval policy against calls that are written to get past its rules. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -242,5 +242,23 @@ describe('a pattern that could match nothing', () => {
       expect(
         await decided([{ tool: 'read_file', path, decision: 'deny' }], 'read_file', { path: '.env' }),
       ).toBe('deny')
+  })
+})
+
+describe('the folder of a policy', () => {
+  const rule: ApprovalRule = { tool: '*', path: '.env', decision: 'deny' }
+
+  it('is needed for rules with paths, and exists', () => {
+    expect(() => approvalPolicy({ rules: [rule] })).toThrow('path rules need cwd')
+    expect(() => approvalPolicy({ rules: [rule], cwd: join(folder, 'missing') })).toThrow('is no folder')
+    expect(() => approvalPolicy({ rules: [rule], cwd: import.meta.filename })).toThrow('is no folder')
+    expect(() => approvalPolicy({ rules: [any] })).not.toThrow()
+  })
+
+  it('is where links are read', async () => {
+    symlinkSync('.env', join(folder, 'notes'))
+    writeFileSync(join(folder, '.env'), 'x')
+    const rules: ApprovalRule[] = [{ tool: 'read_file', decision: 'allow' }, rule]
+    expect(await decided(rules, 'read_file', { path: 'notes' })).toBe('deny')
   })
 })
