@@ -36,7 +36,7 @@ const STUBS =
 
 export async function run({ count, seed = 1, report }: PolicyRun): Promise<PolicyReport> {
   const random = randomOf(seed)
-  const { approve } = approvalPolicy({ rules: RULES, cwd: '/work' })
+  const { approve } = approvalPolicy({ rules: RULES, cwd: tmpdir() })
   const principal = { tenant: 't', actor: 'a' }
   const world = new World()
   const problems: string[] = []

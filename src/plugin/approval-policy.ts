@@ -2,11 +2,19 @@
  * An approval policy: rules that allow, ask or deny by tool, command, path and host. A call that no rule allows asks, a
  * command that is not fully understood asks, and a chain of commands is as strict as its strictest command.
  */
+import { statSync } from 'node:fs'
 import type { PluginParts } from '../hook/index.ts'
-import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
+import { checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
 import type { PolicyCall, PolicyDecision } from '../tool/index.ts'
-import { type ApprovalRule, readRule } from './approval-rules.ts'
-import { fieldsOf, hasCommandRules, judgeArguments, type Policy, strictest } from './judge-call.ts'
+import { type ApprovalRule, type ReadRule, readRule } from './approval-rules.ts'
+import {
+  fieldsOf,
+  hasFreeCommands,
+  judgeArguments,
+  judgePlaces,
+  type Policy,
+  strictest,
+} from './judge-call.ts'
 import { judgeCommand } from './judge-command.ts'
 
 export interface ApprovalPolicyOptions {
@@ -14,7 +22,7 @@ export interface ApprovalPolicyOptions {
   readonly name?: string
   /** In any order: of the rules that match a call, the strictest counts. */
   readonly rules: readonly ApprovalRule[]
-  /** The folder that paths are relative to. Default: that of the process. */
+  /** The folder that paths are relative to: that of the tools. Rules with `path` need it. Default: that of the process. */
   readonly cwd?: string
   /** The decision about tools that no rule names. Default: `ask`. */
   readonly unknown?: 'ask' | 'deny'
@@ -55,6 +63,7 @@ const ARGUMENTS: OptionSet<PolicyArguments> = {
  *
  * @example
  * approvalPolicy({
+ *   cwd: process.cwd(),
  *   rules: [
  *     { tool: ['read_file', 'list_files', 'search_files'], decision: 'allow' },
  *     { tool: 'write_to_file', path: 'src/**', decision: 'allow' },
@@ -65,19 +74,33 @@ const ARGUMENTS: OptionSet<PolicyArguments> = {
  */
 export function approvalPolicy(options: ApprovalPolicyOptions): PluginParts {
   checkOptions(options, POLICY)
-  const { name = 'approvalPolicy', rules, cwd = process.cwd(), unknown = 'ask' } = options
+  const { name = 'approvalPolicy', rules, unknown = 'ask' } = options
   const { arguments: names = {} } = options
   if (!Array.isArray(rules))
     throw new HoldfastError('invalid-option', {
       message: "approvalPolicy() needs rules, such as [{ tool: 'read_file', decision: 'allow' }].",
     })
   checkOptions(names, ARGUMENTS)
+  const read = (rules as readonly ApprovalRule[]).map(readRule)
   return policyPlugin(name, {
-    rules: (rules as readonly ApprovalRule[]).map(readRule),
-    cwd,
+    rules: read,
+    cwd: folderOf(options, read),
     unknown,
     names: { command: ['command'], path: ['path'], url: ['url'], ...names },
   })
+}
+
+/** The links of paths are read in this folder, so that it must be the one of the tools. */
+function folderOf({ cwd }: ApprovalPolicyOptions, rules: readonly ReadRule[]): string {
+  if (cwd === undefined && rules.some(({ paths }) => paths))
+    throw new HoldfastError('invalid-option', {
+      message: 'approvalPolicy(): path rules need cwd, the folder that the tools work in.',
+    })
+  if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new HoldfastError('invalid-option', {
+      message: `approvalPolicy(): cwd ${quote(cwd)} is no folder.`,
+    })
+  return cwd ?? process.cwd()
 }
 
 export function policyPlugin(name: string, policy: Policy): PluginParts {
@@ -87,8 +110,8 @@ export function policyPlugin(name: string, policy: Policy): PluginParts {
 async function decide(policy: Policy, { tool, input }: PolicyCall): Promise<PolicyDecision> {
   const fields = fieldsOf(input)
   const texts = policy.names.command.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
-  if (texts.length === 0 || !hasCommandRules(policy, tool)) return judgeArguments(policy, tool, input)
+  if (texts.length === 0 || hasFreeCommands(policy, tool)) return judgeArguments(policy, tool, input)
   const { cwd: folder } = fields
   const verdicts = await Promise.all(texts.map((text) => judgeCommand(policy, { tool, text, folder })))
-  return strictest(verdicts.flat())
+  return strictest([...verdicts.flat(), ...judgePlaces(policy, tool, input)])
 }

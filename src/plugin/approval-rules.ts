@@ -1,8 +1,17 @@
 /** The rules of an approval policy: their options, their checks, and which of them match a call. */
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../protocol/index.ts'
-import { allowsPath, concernsHost, concernsPath, isHost, isTool, type JudgedPath } from './call-patterns.ts'
+import {
+  allowsPath,
+  concernsFolder,
+  concernsHost,
+  concernsPath,
+  isHost,
+  isTool,
+  type JudgedPath,
+} from './call-patterns.ts'
 import { allows, type CommandPattern, commandPattern, concerns } from './command-pattern.ts'
-import { isLauncher, readsCode } from './launchers.ts'
+import { readsFolder } from './folder-reach.ts'
+import { hasCodeOption, isLauncher, readsCode } from './launchers.ts'
 
 /**
  * A rule for calls. All of its conditions have to hold. Of several matching rules the strictest counts: deny, then ask,
@@ -61,6 +70,8 @@ export function readRule(rule: ApprovalRule): ReadRule {
   const tools = textsOf('tool', tool)
   const odd = tools.find((name) => name.slice(0, -1).includes('*'))
   if (odd !== undefined) throw invalid(`${quote(odd)} has a * that is not at its end`)
+  const spaced = tools.find((name) => name !== name.trim())
+  if (spaced !== undefined) throw invalid(`its tool ${quote(spaced)} has spaces around it; remove them`)
   if (decision === undefined) throw invalid('it needs a decision: allow, ask or deny')
   if (stop && decision !== 'deny') throw invalid('`stop` belongs to a rule that denies')
   if (command !== undefined && (path ?? host) !== undefined)
@@ -70,7 +81,7 @@ export function readRule(rule: ApprovalRule): ReadRule {
     tools,
     ...(command === undefined ? {} : { commands: textsOf('command', command).map(patternOf) }),
     ...(path === undefined ? {} : { paths: textsOf('path', path).map(pathOf) }),
-    ...(host === undefined ? {} : { hosts: textsOf('host', host) }),
+    ...(host === undefined ? {} : { hosts: textsOf('host', host).map(hostPatternOf) }),
   }
 }
 
@@ -89,10 +100,28 @@ function patternOf(text: string): CommandPattern {
   }
 }
 
+/** Forms of paths that would match nothing, with what to write. */
+const ODD_PATHS: readonly (readonly [RegExp, string])[] = [
+  [/^\s|\s$/, 'has spaces around it; remove them'],
+  [/^~/, 'begins with ~; write the whole path, such as /home/name/.ssh/**'],
+  [/^!/, 'begins with !; write a rule with another decision'],
+  [/[{}]/, 'has braces; write a list of patterns'],
+  [/[[\]]/, 'has brackets; write ? for any one character'],
+  [/\\/, 'has a backslash; write / between folders'],
+  [/.\/$/, 'ends with /; write /** at its end for all that is in the folder'],
+  [/(?:^|\/)\.\.(?:\/|$)/, 'leads out of the folder; write the whole path, from / on'],
+  [/\/\.?\//, 'has an empty part; write one / between folders'],
+]
+
 function pathOf(pattern: string): string {
-  const plain = pattern.replace(/^\.\//, '')
-  if (/(?:^|\/)\.\.(?:\/|$)/.test(plain)) throw invalid(`${quote(pattern)} leads out of the folder`)
-  return plain
+  const odd = ODD_PATHS.find(([form]) => form.test(pattern))
+  if (odd !== undefined) throw invalid(`its path ${quote(pattern)} ${odd[1]}`)
+  return pattern.replace(/^\.\//, '')
+}
+
+function hostPatternOf(pattern: string): string {
+  if (/^(?:\*\.)?[^\s*/@]+$/.test(pattern)) return pattern
+  throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
 }
 
 function invalid(why: string): HoldfastError {
@@ -131,19 +160,20 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
   const { paths, hosts, hasCommand } = subject.given
   // A pattern of names does not allow any command of a tool that it happens to match.
   if (hasCommand && isNarrow && !tools.includes(subject.tool)) return false
-  return commands === undefined && hasPath(read, paths, isNarrow) && hasHost(read, hosts, isNarrow)
+  if (commands !== undefined || !hasHost(read, hosts, isNarrow)) return false
+  return hasPath(read, paths, isNarrow) || (!isNarrow && hasFolder(read, subject))
 }
 
 function isPlain({ paths, hosts }: ReadRule): boolean {
   return paths === undefined && hosts === undefined
 }
 
-/** A rule that allows a tool by its whole name covers its commands, but no launchers beside rules for commands. */
+/** A rule that allows a tool by its whole name covers its commands, but beside other rules no launchers, nor options with code. */
 function coversAnyCommand(
   { tools }: ReadRule,
   { tool, words }: Extract<Subject, { kind: 'command' }>,
 ): boolean {
-  return tools.includes(tool) && !isLauncher(words) && !readsCode(words)
+  return tools.includes(tool) && !isLauncher(words) && !readsCode(words) && !hasCodeOption(words)
 }
 
 function hasPath({ paths: patterns }: ReadRule, paths: GivenArguments['paths'], isNarrow: boolean): boolean {
@@ -151,6 +181,15 @@ function hasPath({ paths: patterns }: ReadRule, paths: GivenArguments['paths'], 
   const fits = (path: JudgedPath | undefined) =>
     path !== undefined && patterns.some((each) => (isNarrow ? allowsPath : concernsPath)(each, path))
   return isNarrow ? paths.length > 0 && paths.every(fits) : paths.some(fits)
+}
+
+/** True if the rule is about all that a tool reads in its folder. */
+function hasFolder(
+  { paths: patterns = [] }: ReadRule,
+  { tool, given }: Extract<Subject, { kind: 'call' }>,
+): boolean {
+  if (!readsFolder(tool)) return false
+  return given.paths.some((path) => path !== undefined && patterns.some((each) => concernsFolder(each, path)))
 }
 
 function hasHost({ hosts: patterns }: ReadRule, hosts: GivenArguments['hosts'], isNarrow: boolean): boolean {

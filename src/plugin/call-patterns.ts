@@ -42,6 +42,12 @@ export function allowsPath(pattern: string, path: JudgedPath): boolean {
   ].every(([folder = '', file = '']) => glob.test(pattern.startsWith('/') ? file : inside(folder, file)))
 }
 
+/** True if the pattern is about everything in this folder: `secrets/**` about `secrets`. */
+export function concernsFolder(pattern: string, path: JudgedPath): boolean {
+  const [lexical, real] = [join(path.lexical, 'x'), join(path.real, 'x')]
+  return pattern.endsWith('**') && concernsPath(pattern, { ...path, lexical, real })
+}
+
 /** True if any form of the path fits, in any case of letters. */
 export function concernsPath(pattern: string, path: JudgedPath): boolean {
   const glob = globOf(pattern, 'i')
@@ -49,6 +55,11 @@ export function concernsPath(pattern: string, path: JudgedPath): boolean {
   // `**/x` is about every x, also outside of the folder.
   const whole = [path.lexical, path.real].flatMap((file) => [file, file.slice(1)])
   return [...forms, ...whole].some((form) => glob.test(form))
+}
+
+/** True if one name of a path fits its glob, in any case of letters. */
+export function nameMatches(glob: string, name: string): boolean {
+  return globOf(glob, 'i').test(name)
 }
 
 /** Relative to the folder, `.` for the folder itself; a path outside begins with `..`. */

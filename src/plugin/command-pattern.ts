@@ -2,7 +2,14 @@
  * Patterns of commands, matched against parsed words. An allowing pattern matches narrowly: a `*` covers no option of a
  * command that is not known to be harmless, and nothing of a launcher. A warning one matches broadly.
  */
-import { hasHarmlessOptions, hasSubcommands, isLauncher, plainName, readsCode } from './launchers.ts'
+import {
+  hasHarmlessOptions,
+  hasSubcommands,
+  isLauncher,
+  isOption,
+  plainName,
+  readsCode,
+} from './launchers.ts'
 import { readChain, ShellProblem, type ShellWord } from './shell-words.ts'
 
 export interface CommandPattern {
@@ -43,15 +50,32 @@ export function allows(pattern: CommandPattern, words: readonly string[]): boole
   return hasHarmlessOptions(words[0] ?? '') || !free.some(isOption)
 }
 
-/** True if the command is of the kind that the pattern names, whichever way it is written. */
+/**
+ * True if the command is of the kind that the pattern names, whichever way it is written: options and their possible
+ * values may stand between the words of the pattern, and anything if the pattern ends with `*`.
+ */
 export function concerns(pattern: CommandPattern, words: readonly string[]): boolean {
   const { isOpen, fixed } = partsOf(pattern)
-  const [name, ...rest] = fixed
-  if (plainName(name?.text ?? '') !== plainName(words[0] ?? '')) return false
-  if (words.length < fixed.length || (words.length > fixed.length && !isOpen)) return false
-  return rest.every((word, at) =>
-    isWild(word) ? like(word.text, words[at + 1] ?? '') : word.text === words[at + 1],
-  )
+  const [name, ...wanted] = fixed
+  const [program = '', ...given] = words
+  if (plainName(name?.text ?? '') !== plainName(program)) return false
+  const isLoose = (found: number) => isOpen && (found > 0 || wanted.length === 0 || !hasSubcommands(program))
+  // How many words of the pattern may have been found so far: there are several ways to skip.
+  let reached: readonly number[] = [0]
+  for (const [at, word] of given.entries()) {
+    const isSkipped = isOption(word) || isOption(given[at - 1] ?? '')
+    const next = reached.flatMap((found) => [
+      ...(isSkipped || isLoose(found) ? [found] : []),
+      ...(isLike(wanted[found], word) ? [found + 1] : []),
+    ])
+    reached = [...new Set(next)]
+  }
+  return reached.includes(wanted.length)
+}
+
+function isLike(pattern: ShellWord | undefined, word: string): boolean {
+  if (pattern === undefined) return false
+  return isWild(pattern) ? like(pattern.text, word) : pattern.text === word
 }
 
 /** A `*` at the end stands for any number of words. */
@@ -68,10 +92,6 @@ function matches(pattern: ShellWord, word: string): boolean {
   if (!isWild(pattern)) return pattern.text === word
   const isUpwards = /(?:^|[=/])\.\.(?:\/|$)/.test(word)
   return !isUpwards && (isOption(pattern.text) || !isOption(word)) && like(pattern.text, word)
-}
-
-function isOption(word: string): boolean {
-  return /^[-+]/.test(word)
 }
 
 function like(pattern: string, word: string): boolean {

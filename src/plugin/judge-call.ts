@@ -9,6 +9,7 @@ import {
   type Subject,
 } from './approval-rules.ts'
 import { hostOf, inside, isTool, judgedPath } from './call-patterns.ts'
+import { reachesBelow, readsFolder } from './folder-reach.ts'
 import type { LoadGrammar } from './shell-chain.ts'
 
 export interface Policy {
@@ -40,8 +41,10 @@ export function judge(
   const of = (decision: ApprovalRule['decision']) => matching.filter(({ rule }) => rule.decision === decision)
   const denying = of('deny').map(({ rule }) => decisionOf(rule))
   if (denying.length > 0) return strictest(denying)
+  const isNamed = rules.some((read) => isKnown(read, subject.tool))
+  if (!isNamed && otherwise.decision === 'deny') return otherwise
   const asking = of('ask')
-  const [allowing] = of('allow')
+  const [allowing] = isNamed ? of('allow') : []
   if (asking.length > 0)
     return strictest(asking.map((read) => ({ ...decisionOf(read.rule), ...grantsOf(ofRule(read) ?? own) })))
   return allowing === undefined ? { ...otherwise, ...grantsOf(own) } : decisionOf(allowing.rule)
@@ -81,15 +84,36 @@ function isKnown({ tools }: ReadRule, tool: string): boolean {
   return tools.some((pattern) => pattern !== '*' && isTool(pattern, tool))
 }
 
-/** True if there are rules for the commands of this tool. */
-export function hasCommandRules({ rules }: Policy, tool: string): boolean {
-  return rules.some(({ tools, commands }) => commands && tools.some((pattern) => isTool(pattern, tool)))
+/** True if commands need not be read: rules allow the tool by its whole name, and no other rule could concern them. */
+export function hasFreeCommands({ rules }: Policy, tool: string): boolean {
+  const own = rules.filter(({ tools, hosts }) => !hosts && tools.some((pattern) => isTool(pattern, tool)))
+  const isFree = ({ rule, commands, paths }: ReadRule) => rule.decision === 'allow' && !commands && !paths
+  return own.every(isFree) && own.some(({ tools }) => tools.includes(tool))
+}
+
+/** The decisions of rules that deny or ask, about the paths and addresses that a call names beside its command. */
+export function judgePlaces(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
+  const fields = fieldsOf(input)
+  const isGiven = [...policy.names.path, ...policy.names.url].some((name) => fields[name] !== undefined)
+  if (!isGiven) return []
+  const rules = policy.rules.filter(({ rule, paths, hosts }) => rule.decision !== 'allow' && (paths ?? hosts))
+  const given = argumentsOf(policy, input)
+  return rules.some((read) => matchesRule(read, { kind: 'call', tool, given }))
+    ? [judgeArguments({ ...policy, rules, unknown: 'ask' }, tool, input)]
+    : judgeUnread(policy, tool, given)
+}
+
+/** The decision about a call that no rule matches. */
+export function unmatched(policy: Policy, tool: string, reason: string): PolicyDecision {
+  return policy.rules.some((read) => isKnown(read, tool))
+    ? { decision: 'ask', reason }
+    : { decision: policy.unknown, reason: `No rule is about ${tool}.` }
 }
 
 /** Decides by the tool and its arguments. */
 export function judgeArguments(policy: Policy, tool: string, input: unknown): PolicyDecision {
   const given = argumentsOf(policy, input)
-  return judge(
+  const decided = judge(
     policy,
     { kind: 'call', tool, given },
     {
@@ -98,11 +122,44 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
         return `${tool}: ${patterns.length === 0 ? 'any arguments' : patterns.join(', ')}`
       },
       own: placeOf(policy, tool, given) ?? exactly(tool, input),
-      otherwise: policy.rules.some((read) => isKnown(read, tool))
-        ? { decision: 'ask', reason: `No rule allows this call of ${tool}.` }
-        : { decision: policy.unknown, reason: `No rule is about ${tool}.` },
+      otherwise: unmatched(policy, tool, `No rule allows this call of ${tool}.`),
     },
   )
+  return strictest([decided, ...judgeUnread(policy, tool, given), ...judgeBelow(policy, tool, input)])
+}
+
+/** A question about a tool that reads a folder, if a rule that denies or asks is about a path below. */
+function judgeBelow(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
+  if (!readsFolder(tool)) return []
+  const { file_pattern: names } = fieldsOf(input)
+  const folders = argumentsOf(policy, input).paths.filter((path) => path !== undefined)
+  const below = strictRules(policy, tool)
+    .flatMap(({ paths = [] }) => paths)
+    .find((pattern) => folders.some((path) => reachesBelow(pattern, path, names)))
+  if (below === undefined) return []
+  const reason = `It may reach ${below}, which a rule is about.`
+  return [{ decision: 'ask', reason, ...grantsOf(exactly(tool, input)) }]
+}
+
+/** Rules for this tool that deny or ask. */
+function strictRules({ rules }: Policy, tool: string): readonly ReadRule[] {
+  return rules.filter(
+    ({ rule, tools }) => rule.decision !== 'allow' && tools.some((pattern) => isTool(pattern, tool)),
+  )
+}
+
+/** A question about an argument that cannot be judged, if a rule that denies or asks could concern it. */
+function judgeUnread(
+  policy: Policy,
+  tool: string,
+  { paths, hosts }: GivenArguments,
+): readonly PolicyDecision[] {
+  const strict = strictRules(policy, tool)
+  const unread = [
+    ...(paths.includes(undefined) && strict.some((read) => read.paths) ? ['path'] : []),
+    ...(hosts.includes(undefined) && strict.some((read) => read.hosts) ? ['address'] : []),
+  ]
+  return unread.map((what) => ({ decision: 'ask', reason: `The ${what} of this call cannot be judged.` }))
 }
 
 /** A call of a tool that has rules for paths or hosts, by its path or host alone. */

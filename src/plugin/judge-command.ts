@@ -4,7 +4,7 @@ import type { PolicyDecision } from '../tool/index.ts'
 import type { ReadRule } from './approval-rules.ts'
 import { inside, type JudgedPath, judgedPath } from './call-patterns.ts'
 import { allows } from './command-pattern.ts'
-import { judge, judgeArguments, type Policy } from './judge-call.ts'
+import { judge, judgeArguments, type Policy, unmatched } from './judge-call.ts'
 import { isLauncher, readsCode } from './launchers.ts'
 import { understand } from './shell-chain.ts'
 import { type CommandChain, ShellProblem, type ShellWord } from './shell-words.ts'
@@ -22,13 +22,14 @@ export async function judgeCommand(policy: Policy, given: GivenCommand): Promise
     typeof text === 'string' ? await understand(text, policy.load) : new ShellProblem('it is no text')
   if (chain instanceof ShellProblem) {
     const reason = `The command is not understood: ${chain.why}.`
-    const otherwise: PolicyDecision = { decision: 'ask', reason }
+    const otherwise = unmatched(policy, tool, reason)
+    const asking: PolicyDecision = { ...otherwise, reason }
     const whole = judge(
       policy,
       { kind: 'command', tool, words: [], paths: () => [] },
       { ofRule: () => undefined, own: undefined, otherwise },
     )
-    return [whole.decision === 'deny' ? whole : otherwise]
+    return [whole.decision === 'deny' ? whole : asking]
   }
   const place = folder === undefined ? '.' : folderOf(policy, folder)
   return [
@@ -55,7 +56,7 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   const written = words.map(shown).join(' ')
   const name = place === '.' ? tool : `${tool} in ${place ?? ''}`
   const isGrantable = place !== undefined && !isLauncher(texts) && !readsCode(texts)
-  const otherwise: PolicyDecision = { decision: 'ask', reason: `No rule allows ${JSON.stringify(written)}.` }
+  const otherwise = unmatched(policy, tool, `No rule allows ${JSON.stringify(written)}.`)
   const decided = judge(
     policy,
     { kind: 'command', tool, words: texts, paths: () => pathsIn(policy, texts, place) },
@@ -70,15 +71,20 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   return { decision: 'ask', reason, ...(isGrantable ? { grants: [`${name}: ${written}`] } : {}) }
 }
 
-/** Every word, and the value of every `name=value`, taken for a path. */
+/** Every word taken for a path, and what follows `name=`, `name:`, `@` or a short option in it. */
 function pathsIn(
   { cwd }: Policy,
   [, ...words]: readonly string[],
   place = '.',
 ): readonly (JudgedPath | undefined)[] {
   return words
-    .flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
+    .flatMap((word) => [word, ...(/^-\w./.test(word) ? [word.slice(2)] : []), ...endsOf(word)])
     .map((word) => judgedPath(cwd, resolve(cwd, place, word)))
+}
+
+/** The ends of a word after each of its last separators; a bound keeps long words cheap. */
+function endsOf(word: string): readonly string[] {
+  return [...word.matchAll(/[=:@,]/g)].slice(-20).map(({ index }) => word.slice(index + 1))
 }
 
 /** The patterns of a rule that asks, if they would allow the command; else a grant is for the command alone. */

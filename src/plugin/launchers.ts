@@ -8,13 +8,16 @@ const LAUNCHERS: ReadonlySet<string> = new Set(
     'xargs parallel nohup setsid timeout time nice ionice chrt taskset stdbuf unbuffer script watch entr flock',
     'strace ltrace gdb lldb valgrind perf prlimit setarch linux64 catchsegv run-parts start-stop-daemon',
     'ssh scp sftp rsh rsync nc ncat netcat socat telnet ftp at batch crontab systemd-run systemctl launchctl',
+    'x86_64 i386 i486 i586 i686 linux32 uname26 fakeroot fakechroot proot screen tmux dtach abduco ssh-agent',
+    'dbus-run-session dbus-launch xvfb-run systemd-nspawn machinectl cgexec numactl choom eatmydata faketime',
+    'sg newgrp runcon torsocks proxychains watchexec nodemon concurrently hyperfine direnv nix nix-shell ld.so',
     'docker podman nerdctl kubectl lxc vagrant open xdg-open osascript dbus-send',
     'npx pnpx bunx uvx pipx ts-node tsx make gmake bmake rake just task',
     'awk gawk mawk nawk sed gsed ed ex vi vim nvim view emacs nano dc m4 expect tclsh wish gnuplot',
     'sqlite3 psql mysql mongosh redis-cli tar bsdtar cpio uniq xxd tex latex pdflatex',
     'eval exec source . command builtin enable hash trap alias unalias export declare typeset local readonly',
     'set shopt unset read mapfile readarray getopts let wait bind complete compgen compopt fc history',
-    'cd pushd popd dirs suspend disown bg fg coproc',
+    'cd pushd popd dirs suspend disown bg fg jobs coproc',
   ].flatMap((row) => row.split(' ')),
 )
 
@@ -42,6 +45,26 @@ const SUBCOMMANDS: Readonly<Record<string, string>> = {
   dotnet: 'run exec script',
 }
 
+/** Options with the name of a command, of whichever command. */
+const CODE_OPTION =
+  /^--?(?:exec|ok|toolexec|filter=|compress-program|use-compress|to-command|rsh|upload-pack|receive-pack|open-files-in|ext-diff|script-shell|node-options|use-askpass|unzip-command|wrapper|pre(?:=|$))/
+
+/** Such options of single commands, also where they are abbreviated. */
+const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
+  split: /^--f/,
+  sort: /^--co/,
+  rg: /^--(?:pre|hostname-bin)/,
+  fd: /^-[A-Za-z]*[xX]/,
+  man: /^(?:-[A-Za-z]*[PH]|--pa|--ht)/,
+  git: /^(?:-[A-Za-z]*O|--(?:op|ext|exe|upl|rec|conf))/,
+  zip: /^-[A-Za-z]*T/,
+  cargo: /^--conf/,
+}
+
+/** Code as an option of an interpreter: `-c`, `-e`, `-pe`, `-r`, `-M`, `--eval`. */
+const INTERPRETED =
+  /^(?:-[A-Za-z]*[ceEprRM]|--(?:eval|print|require|import|loader|experimental-loader|run|exec))/
+
 /** All of their options only read. */
 const HARMLESS: ReadonlySet<string> = new Set(
   [
@@ -65,11 +88,34 @@ export function plainName(command: string): string {
 }
 
 /** True if nothing but the same words may match: no `*` counts. */
-export function isLauncher([name = '', subcommand = '']: readonly string[]): boolean {
+export function isLauncher([name = '', ...rest]: readonly string[]): boolean {
   const plain = plainName(name)
-  if (LAUNCHERS.has(plain) || LAUNCHERS.has(baseName(name)) || LAUNCHERS.has(name)) return true
-  const launching = Object.hasOwn(SUBCOMMANDS, plain) ? SUBCOMMANDS[plain] : undefined
-  return launching !== undefined && launching.split(' ').includes(subcommand)
+  if ([plain, baseName(name), name].some((each) => LAUNCHERS.has(each))) return true
+  if (/^ld[-.\w]*\.so\b/.test(baseName(name))) return true
+  const launching = Object.hasOwn(SUBCOMMANDS, plain) ? SUBCOMMANDS[plain]?.split(' ') : undefined
+  return launching !== undefined && subcommandsIn(rest).some((word) => launching.includes(word))
+}
+
+/** Words that could be the subcommand: those with nothing but options and their possible values before them. */
+function subcommandsIn(words: readonly string[]): readonly string[] {
+  const isBefore = (word: string, at: number) => isOption(word) || (at > 0 && isOption(words[at - 1] ?? ''))
+  const end = words.findIndex((word, at) => !isBefore(word, at))
+  return words.slice(0, end === -1 ? words.length : end + 1).filter((word) => !isOption(word))
+}
+
+export function isOption(word: string): boolean {
+  return /^[-+]/.test(word)
+}
+
+/** True if an option may carry code or the name of a command, or hides the subcommand. */
+export function hasCodeOption([name = '', ...rest]: readonly string[]): boolean {
+  const plain = plainName(name)
+  if (hasSubcommands(name) && /^[-+](?!-?(?:version|help|v|h)$)/.test(rest[0] ?? '')) return true
+  const own = Object.hasOwn(CODE_OPTIONS, plain) ? CODE_OPTIONS[plain] : undefined
+  const isInterpreter = INTERPRETERS.has(plain)
+  return rest.some(
+    (word) => CODE_OPTION.test(word) || own?.test(word) || (isInterpreter && INTERPRETED.test(word)),
+  )
 }
 
 /** True if it reads code from its input: the words do not say what it does. */
