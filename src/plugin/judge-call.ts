@@ -128,9 +128,10 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
   return strictest([decided, ...judgeUnread(policy, tool, given), ...judgeBelow(policy, tool, input)])
 }
 
-/** A question about a tool that reads a folder, if a rule that denies or asks is about a path below. */
+/** A question about a tool that reads the files of a folder, if a rule that denies or asks is about a path below. */
 function judgeBelow(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
-  if (!readsFolder(tool)) return []
+  // A listing shows names, not contents.
+  if (!readsFolder(tool) || tool === 'list_files') return []
   const { file_pattern: names } = fieldsOf(input)
   const folders = argumentsOf(policy, input).paths.filter((path) => path !== undefined)
   const below = strictRules(policy, tool)

@@ -161,11 +161,12 @@ describe('a tool that reads a folder', () => {
     { tool: '*', path: ['.env', 'a/secrets/**', 'keys/*.pem'], decision: 'deny' },
   ]
 
-  it.each(tools)('asks if a denied path may lie below: %s', async (tool) => {
+  it.each(tools)('asks if a denied path may lie below, unless it shows names alone: %s', async (tool) => {
     const about = async (path: string) => decided(rules, tool, { path, regex: '.' })
     const asking = ['.', '', 'a', 'A', 'keys', '..', '/', folder]
-    expect(await Promise.all(asking.map(about))).toEqual(asking.map(() => 'ask'))
-    expect(await decided(rules, tool, {})).toBe('ask')
+    const decision = tool === 'list_files' ? 'allow' : 'ask'
+    expect(await Promise.all(asking.map(about))).toEqual(asking.map(() => decision))
+    expect(await decided(rules, tool, {})).toBe(decision)
     const denied = ['a/secrets', 'a/secrets/', 'a/secrets/deep', 'a/x/../secrets', '.env']
     expect(await Promise.all(denied.map(about))).toEqual(denied.map(() => 'deny'))
     const allowed = ['src', 'a/b', 'keys/deep', '../other', '/elsewhere']
