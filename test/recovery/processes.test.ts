@@ -128,12 +128,6 @@ function told(entries: readonly Entry[]): string[] {
   })
 }
 
-function driverOf(entries: readonly Entry[], turn: number): string {
-  const start = entries.findIndex((entry) => entry.type === 'turn.start' && entry.turn === turn)
-  const claim = entries.slice(0, start).findLast(({ type }) => type === 'claim')
-  return claim?.data['driver'] as string
-}
-
 it('a turn killed in the middle of a tool goes on in another process, and the tool does not run again', async () => {
   const { a, b } = await holder()
   await a.kill()
@@ -151,15 +145,16 @@ it('a cancel from another process reaches a running tool', async () => {
   expect((await journal()).at(-1)).toMatchObject({ type: 'turn.end', data: { outcome: 'cancelled' } })
 })
 
-it('a message that is queued from another process becomes the owner’s next turn, and its sender sees it', async () => {
+it('a message that is queued from another process becomes the next turn, once, and its sender sees it', async () => {
   const { a, b } = await holder()
   b.say('and then', { whileBusy: 'queue' })
   await b.hear('entry', ({ type }) => type === 'input')
   a.send({ do: 'let go' })
   expect(await b.outcome('and then')).toMatchObject({ reason: 'stop', turn: 2, text: 'You said and then.' })
   const entries = await journal()
-  expect(driverOf(entries, 2)).toBe(driverOf(entries, 1))
+  // The owner goes on, unless it takes longer than a heartbeat to claim again.
   expect(told(entries).slice(-2)).toEqual(['user and then', 'You said and then.'])
+  expect(told(entries).filter((line) => line === 'user and then')).toHaveLength(1)
 })
 
 it('a message that steers from another process is heard by the turn that runs', async () => {
