@@ -381,7 +381,7 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await messages(page).locator('.user .plain').first().textContent()).toBe('Pay\nand book')
     })
 
-    test('shows hostile text as text', async () => {
+    test('shows hostile text as text', { retry: 2 }, async () => {
       const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>'
       const show = defineTool({
         name: 'show',
