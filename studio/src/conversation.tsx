@@ -65,7 +65,7 @@ export function Conversation({ client, contextId, graphs, onActivity, onUnauthor
   )
 }
 
-function useActions({ conversation, connection, follow }: Followed, setProblem: (problem: string) => void) {
+function useActions({ conversation, stored }: Followed, setProblem: (problem: string) => void) {
   // The same functions while the conversation is the same, so that items that did not change are not drawn again.
   const chat = useMemo(() => {
     const report = (error: unknown): void =>
@@ -87,7 +87,7 @@ function useActions({ conversation, connection, follow }: Followed, setProblem: 
   const send = async (message: SendMessage): Promise<void> => {
     setProblem('')
     await conversation.send(message)
-    if (connection.state === 'new') follow()
+    stored()
   }
   return { chat, cancel: chat.cancel, send }
 }

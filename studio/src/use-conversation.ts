@@ -1,6 +1,6 @@
 /** Follows one conversation: its events as a view, and the state of the connection. */
 import { ClientError, type ClientEvent, type ConversationClient, type HoldfastClient } from 'holdfast/client'
-import { useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type ConversationView, EMPTY, withEvents } from './conversation-view.ts'
 
 export type Connection =
@@ -15,8 +15,10 @@ export interface Followed {
   readonly view: ConversationView
   readonly connection: Connection
   readonly kind: 'agent' | 'graph' | undefined
-  /** Begins anew: after the first message, or after a failure. */
+  /** Begins anew after a failure. */
   readonly follow: () => void
+  /** A message was stored: a conversation that was not found exists now, and is followed. */
+  readonly stored: () => void
   /** Set if older entries are not shown. */
   readonly earlier: (() => void) | undefined
 }
@@ -32,8 +34,15 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
   const [kind, setKind] = useState<Followed['kind']>()
   const [since, setSince] = useState(0)
   const [wanted, setWanted] = useState({ window: WINDOW, times: 0 })
+  const messages = useRef({ stored: 0, isMissing: false })
+  const follow = useCallback((): void => {
+    messages.current.isMissing = false
+    setConnection({ state: 'connecting' })
+    setWanted(({ window, times }) => ({ window, times: times + 1 }))
+  }, [])
   useEffect(() => {
     const stop = new AbortController()
+    const { stored } = messages.current
     const draw = batched((events) => setView((before) => withEvents(before, events)), stop.signal)
     const run = async (): Promise<void> => {
       const { seq, status, kind: found } = await conversation.get()
@@ -52,18 +61,25 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
     run().catch((thrown: unknown) => {
       if (stop.signal.aborted) return
       const error = thrown instanceof ClientError ? thrown : new ClientError(String(thrown))
-      setConnection(error.status === 404 ? { state: 'new' } : { state: 'failed', error })
+      if (error.status !== 404) setConnection({ state: 'failed', error })
+      // The answer may be older than a message that was stored meanwhile.
+      else if (messages.current.stored > stored) follow()
+      else {
+        messages.current.isMissing = true
+        setConnection({ state: 'new' })
+      }
     })
     return () => stop.abort()
-  }, [conversation, wanted])
+  }, [conversation, wanted, follow])
   return {
     conversation,
     view,
     connection,
     kind,
-    follow: () => {
-      setConnection({ state: 'connecting' })
-      setWanted(({ window, times }) => ({ window, times: times + 1 }))
+    follow,
+    stored: () => {
+      messages.current.stored += 1
+      if (messages.current.isMissing) follow()
     },
     earlier:
       since > 0 ? () => setWanted(({ window, times }) => ({ window: window + WINDOW, times })) : undefined,

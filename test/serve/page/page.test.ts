@@ -381,7 +381,28 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await messages(page).locator('.user .plain').first().textContent()).toBe('Pay\nand book')
     })
 
-    test('shows hostile text as text', { retry: 2 }, async () => {
+    test('shows the reply to a message that is sent while the page still looks for the conversation', async () => {
+      const { url } = await serveFor({
+        store: memoryStore(),
+        agents: { a: { model: new ScriptedModel(['Here.']) } },
+      })
+      const page = await open(url)
+      const stored = Promise.withResolvers<void>()
+      // The answer that there is no such conversation arrives after the message was stored.
+      await page.route(/\/conversations\/[^/?]+$/, async (route) => {
+        const response = await route.fetch()
+        await stored.promise
+        await route.fulfill({ response })
+      })
+      page.on('response', (response) => {
+        if (response.url().endsWith('/messages') && response.request().method() === 'POST') stored.resolve()
+      })
+      await begin(page, 'Hello')
+      await messages(page).getByText('Here.').waitFor()
+      expect(await messages(page).locator('.user').count()).toBe(1)
+    })
+
+    test('shows hostile text as text', async () => {
       const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>'
       const show = defineTool({
         name: 'show',
