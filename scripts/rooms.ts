@@ -29,7 +29,7 @@ const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai
 const graph = [...drive, 'drive', 'observe', 'store/memory']
 /** All that runs an agent or a graph. */
 const runtime = [...agent, 'agent', 'graph']
-const flow = [...runtime, 'plugin', 'mcp', 'toolbox', 'terminal']
+const flow = [...runtime, 'plugin', 'mcp', 'toolbox', 'corpus', 'terminal']
 const front = [
   ...ground,
   'store',
@@ -86,8 +86,18 @@ export const rooms: readonly Room[] = [
   { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop', 'terminal'] },
   // Type-only: the package is loaded when it is needed.
   { name: 'observe/otel', rooms: [...ground, 'loop'], packages: ['@opentelemetry/api'] },
-  { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },
-  { name: 'corpus/sqlite', rooms: [...ground, 'corpus'] },
+  {
+    name: 'corpus',
+    rooms: [...ground, 'tool', 'model'],
+    flat: true,
+    latePackages: ['unpdf', 'mammoth', 'linkedom'],
+  },
+  { name: 'corpus/sqlite', rooms: [...ground, 'corpus', 'tool', 'model'] },
+  {
+    name: 'corpus/web',
+    rooms: [...ground, 'corpus', 'net'],
+    latePackages: ['@mozilla/readability', 'linkedom'],
+  },
   { name: 'flow', rooms: flow, flat: true },
   { name: 'flow/plan-verify', rooms: [...flow, 'flow'] },
   { name: 'flow/*', rooms: [...flow, 'flow'] },
@@ -108,7 +118,20 @@ export const rooms: readonly Room[] = [
   { name: 'engine/*', rooms: [...runtime, 'host', 'engine'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
-  { name: 'entry', rooms: [...front, 'graph', 'flow/plan-verify', 'flow/exploration', 'flow/reflexion'] },
+  {
+    name: 'entry',
+    rooms: [
+      ...front,
+      'graph',
+      'corpus',
+      'corpus/sqlite',
+      'corpus/web',
+      'flow/plan-verify',
+      'flow/exploration',
+      'flow/reflexion',
+      'flow/research',
+    ],
+  },
 ]
 
 /** The room of a file, by its path from the root of the project. Each folder of `serve/*` has its own name. */
