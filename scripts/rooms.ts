@@ -112,6 +112,20 @@ export const rooms: readonly Room[] = [
     packages: ['hono', 'jose'],
     latePackages: ['@hono/node-server'],
   },
+  {
+    name: 'serve/a2a',
+    rooms: [...ground, 'host', 'serve', 'tool', 'net'],
+    // Type-only: the packages are loaded when they are needed.
+    packages: [
+      '@a2a-js/sdk',
+      '@a2a-js/sdk/server',
+      '@a2a-js/sdk/server/express',
+      '@a2a-js/sdk/client',
+      'express',
+    ],
+  },
+  { name: 'serve/ag-ui', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@ag-ui/core'] },
+  { name: 'serve/acp', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@agentclientprotocol/sdk'] },
   { name: 'serve/*', rooms: [...ground, 'host', 'serve', 'tool'] },
   { name: 'client', rooms: ['protocol'], pure: true },
   { name: 'engine', rooms: [...runtime, 'host'], flat: true },

@@ -3,6 +3,7 @@ import { debugThrown, systemClock } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import {
   checkOptions,
+  defined,
   invalidOption,
   type Json,
   type JsonObject,
@@ -10,19 +11,21 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import { type Authenticate, type Caller, unauthorized } from './caller.ts'
-import { jsonBody, RateLimit } from './limits.ts'
+import { type Authenticate, type Caller, callerName, unauthorized } from '../caller.ts'
+import { jsonBody } from '../json-body.ts'
+import type { Mount, MountRoute } from '../mount.ts'
+import { OpenStreams } from '../open-streams.ts'
+import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from '../problem.ts'
+import { RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { newHono } from './packages.ts'
 import { isPageBuilt, type PageFile, readPage } from './page.ts'
-import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from './problem.ts'
-import { callerName, type Route, type RouteCall, type RouteServer } from './route.ts'
+import { type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { OpenStreams } from './streams.ts'
 
 export interface HttpOptions {
-  /** Who calls. Without it everybody is the local owner: for loopback only. */
+  /** Says whose a request is. Without it every caller is the local owner: for loopback only. */
   readonly authenticate?: Authenticate
   /** Origins that browsers may call from. Default: none but the server's own. */
   readonly cors?: readonly string[]
@@ -37,6 +40,8 @@ export interface HttpOptions {
   readonly heartbeatMs?: number
   /** Serves the page at `/`; `if-built`: not in a checkout without it, where `true` is an error. Default: false. */
   readonly page?: boolean | 'if-built'
+  /** Other protocols on this server, such as `openai()` of `holdfast/openai`. */
+  readonly mounts?: readonly Mount[]
   /** Gets one line for each request. Default: none. */
   readonly accessLog?: (line: AccessLine) => void
   /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
@@ -65,6 +70,7 @@ const HTTP: OptionSet<HttpOptions> = {
     maxStreamsEach: { least: 1 },
     heartbeatMs: { leastMs: 1 },
     page: null,
+    mounts: 'a list',
     accessLog: 'a function',
     onError: 'a function',
   },
@@ -104,10 +110,17 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       server.answer(context.req.raw, { route, checks, params: context.req.param() }),
     )
   }
+  for (const mount of options.mounts ?? [])
+    for (const route of mount.routes)
+      app.on(route.method, honoPath(route.path), (context) =>
+        server.mounted(context.req.raw, { mount, route, params: context.req.param() }),
+      )
   for (const { path, respond } of pageFiles(options.page))
-    app.get(path, (context) => server.guarded(context.req.raw, 'page', () => respond(context.req.raw)))
+    app.get(path, (context) =>
+      server.guarded(context.req.raw, { route: 'page' }, () => respond(context.req.raw)),
+    )
   app.notFound(async (context) =>
-    server.guarded(context.req.raw, 'none', () => {
+    server.guarded(context.req.raw, { route: 'none' }, () => {
       throw new HttpProblem({
         status: 404,
         code: 'not-found',
@@ -160,6 +173,21 @@ interface Matched {
   readonly params: Readonly<Record<string, string>>
 }
 
+interface MountMatch {
+  readonly mount: Mount
+  readonly route: MountRoute
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** A request in the log, and its failure in the form of its protocol. */
+interface Guarded extends Pick<Mount, 'problem'> {
+  readonly route: string
+}
+
+interface Seen {
+  caller?: Caller
+}
+
 class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
@@ -199,10 +227,8 @@ class Server {
   }
 
   answer(request: Request, { route, checks, params }: Matched): Promise<Response> {
-    return this.guarded(request, route.id, async (seen) => {
-      const caller = route.isPublic ? LOCAL : await this.#caller(request)
-      if (!route.isPublic) seen.caller = caller
-      this.#rate.take(route.isPublic ? 'public' : callerName(caller))
+    return this.guarded(request, { route: route.id }, async (seen) => {
+      const caller = await this.#admitted(request, route.isPublic ? undefined : seen)
       const call: RouteCall = {
         request,
         params: decoded(params),
@@ -215,14 +241,31 @@ class Server {
     })
   }
 
+  mounted(request: Request, { mount, route, params }: MountMatch): Promise<Response> {
+    const { host, streams, heartbeatMs } = this.#shared
+    const work = async (seen: Seen): Promise<Response> => {
+      const caller = await this.#admitted(request, route.isPublic ? undefined : seen)
+      return route.handle({
+        request,
+        params: decoded(params),
+        caller,
+        host,
+        heartbeatMs,
+        body: () => jsonBody(request, this.#maxBodyBytes),
+        openStream: () => streams.enter(callerName(caller), request),
+      })
+    }
+    return this.guarded(request, { route: mount.name, ...defined({ problem: mount.problem }) }, work)
+  }
+
   /** Turns every failure into a problem, and records the request. */
   async guarded(
     request: Request,
-    route: string,
-    work: (seen: { caller?: Caller }) => Promise<Response> | Response,
+    { route, problem: respond = problemResponse }: Guarded,
+    work: (seen: Seen) => Promise<Response> | Response,
   ): Promise<Response> {
     const started = performance.now()
-    const seen: { caller?: Caller } = {}
+    const seen: Seen = {}
     let problem: Problem | undefined
     let response: Response
     try {
@@ -230,7 +273,7 @@ class Server {
     } catch (error) {
       problem = problemOf(error)
       if (problem.status === 500) this.#failed(error)
-      response = problemResponse(problem)
+      response = respond(problem, request)
     }
     const ms = performance.now() - started
     this.#metrics.count(route, response.status, ms / 1000)
@@ -245,6 +288,14 @@ class Server {
     return this.#finished(request, response)
   }
 
+  /** The caller, within their limits; nobody in particular on a public route, where `seen` is undefined. */
+  async #admitted(request: Request, seen: Seen | undefined): Promise<Caller> {
+    const caller = seen === undefined ? LOCAL : await this.#caller(request)
+    if (seen !== undefined) seen.caller = caller
+    this.#rate.take(seen === undefined ? 'public' : callerName(caller))
+    return caller
+  }
+
   async #caller(request: Request): Promise<Caller> {
     const { authenticate } = this.#options
     if (authenticate === undefined) return LOCAL
@@ -253,9 +304,13 @@ class Server {
     return caller
   }
 
+  get #maxBodyBytes(): number {
+    return this.#options.maxBodyBytes ?? 1_000_000
+  }
+
   async #body(request: Request, { body: check }: Checks): Promise<Json> {
     if (check === undefined) return null
-    const body = (await jsonBody(request, this.#options.maxBodyBytes ?? 1_000_000)) as Json
+    const body = (await jsonBody(request, this.#maxBodyBytes)) as Json
     const issues = check(body)
     if (issues.length > 0) throw badRequest('The body does not fit.', issues.slice(0, 20).map(issueText))
     return body

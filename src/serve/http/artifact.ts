@@ -1,6 +1,6 @@
 /** The content of an artifact as a response, whole or a range of its bytes. Never a type that a browser would run. */
 import type { ArtifactContent } from '../../tool/index.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem } from '../problem.ts'
 
 export function artifactResponse({ info, content }: ArtifactContent, request: Request): Response {
   const bytes = bytesOf(content)

@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, BlockList, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../../protocol/index.ts'
+import { badRequest, type Problem, problemOf, problemResponse } from '../problem.ts'
 import type { HttpServer } from './app.ts'
-import { badRequest, type Problem, problemOf, problemResponse } from './problem.ts'
 
 export interface ListenOptions {
   /** Default: 4700. 0 is any free port. */

@@ -2,8 +2,8 @@
 
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
-import type { Caller } from './caller.ts'
-import type { OpenStreams } from './streams.ts'
+import type { Caller } from '../caller.ts'
+import type { OpenStreams } from '../open-streams.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -52,11 +52,6 @@ export interface RouteServer {
 /** The key of the conversation in the path: always one of the caller's own. */
 export function keyOf({ params, caller: { tenant, actor } }: RouteCall): ContextKey {
   return { tenant, actor, contextId: params['id'] ?? '' }
-}
-
-/** A caller as a name for limits. */
-export function callerName({ tenant, actor }: Caller): string {
-  return JSON.stringify([tenant, actor])
 }
 
 export function json(value: unknown, status = 200): Response {

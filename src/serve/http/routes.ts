@@ -1,9 +1,10 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
+import { callerName } from '../caller.ts'
+import { notFound } from '../problem.ts'
 import { artifactResponse } from './artifact.ts'
-import { notFound } from './problem.ts'
-import { callerName, json, keyOf, type Route, type RouteCall } from './route.ts'
+import { json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
 import { streamHeaders, streamResponse } from './stream.ts'
 import { answer, keyHeader, send, streamForm } from './turns.ts'

@@ -1,7 +1,7 @@
 /** Events of a conversation as Server-Sent Events or as lines of JSON. An entry has its position as id. */
 import type { HostEvent } from '../../host/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { type Problem, problemOf } from '../problem.ts'
 
 export type StreamForm = 'sse' | 'ndjson'
 

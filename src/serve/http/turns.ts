@@ -1,8 +1,9 @@
 /** Routes that begin a turn: a message, an answer. The turn goes on whether or not the caller stays. */
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
-import { HttpProblem, problemWith } from './problem.ts'
-import { callerName, json, keyOf, type RouteCall } from './route.ts'
+import { authOf, callerName } from '../caller.ts'
+import { HttpProblem, problemWith } from '../problem.ts'
+import { json, keyOf, type RouteCall } from './route.ts'
 import { type StreamForm, streamResponse } from './stream.ts'
 
 interface Send {
@@ -28,7 +29,7 @@ export async function send(call: RouteCall): Promise<Response> {
   const { host } = call.server
   return respond(call, key, () =>
     host.send(key, (message ?? values ?? null) as string | JsonObject | null, {
-      auth: authOf(call, credentials),
+      auth: authOf(call.caller, credentials),
       ...(goesOn ? {} : { key: idempotencyKey }),
       ...(whileBusy === undefined ? {} : { whileBusy }),
       ...(metadata === undefined ? {} : { metadata }),
@@ -42,21 +43,10 @@ export async function answer(call: RouteCall): Promise<Response> {
   const idempotencyKey = keyHeader(call.request)
   return respond(call, key, () =>
     call.server.host.answer(key, answers, {
-      auth: authOf(call, credentials),
+      auth: authOf(call.caller, credentials),
       ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
     }),
   )
-}
-
-function authOf({ caller }: RouteCall, credentials: JsonObject | undefined) {
-  const { tenant, actor, scopes } = caller
-  const all = { ...caller.credentials, ...credentials }
-  return {
-    tenant,
-    actor,
-    ...(scopes === undefined ? {} : { scopes }),
-    ...(Object.keys(all).length === 0 ? {} : { credentials: all }),
-  }
 }
 
 /** As a stream up to the end of the turn, as its outcome, or as soon as it is accepted. */

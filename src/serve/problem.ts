@@ -1,5 +1,5 @@
 /** Failures as problem details (RFC 9457). Never a stack trace, and of an unknown error not even its message. */
-import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
+import { type ErrorCode, HoldfastError, type JsonObject } from '../protocol/index.ts'
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
   'invalid-key': 400,

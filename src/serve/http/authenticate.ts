@@ -1,19 +1,8 @@
-/** Who calls: the port for authentication, and three ready ways. A caller is a tenant and an actor, never less. */
+/** Ready ways of authentication: bearer tokens and API keys. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { HoldfastError, type JsonObject } from '../../protocol/index.ts'
+import { HoldfastError } from '../../protocol/index.ts'
+import type { Authenticate, Caller } from '../caller.ts'
 import { jose } from './packages.ts'
-import { HttpProblem } from './problem.ts'
-
-export interface Caller {
-  readonly tenant: string
-  readonly actor: string
-  readonly scopes?: readonly string[]
-  /** Reach the tools of the caller's turns, in memory. Never stored. */
-  readonly credentials?: JsonObject
-}
-
-/** Undefined if the request does not say who it is, or not truly. */
-export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined
 
 export interface BearerOptions {
   /** The address of the keys (JWKS); they are fetched again when a token names an unknown one. */
@@ -96,10 +85,6 @@ export function apiKeyAuth(keys: readonly ApiKey[]): Authenticate {
 
 function bearerToken(request: Request): string | undefined {
   return /^Bearer ([\x21-\x7e]{1,8192})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-}
-
-export function unauthorized(): HttpProblem {
-  return new HttpProblem({ status: 401, code: 'unauthorized', detail: 'Send a valid token or key.' })
 }
 
 function invalid(message: string): HoldfastError {

@@ -1,0 +1,36 @@
+/** The caller of a request: a tenant and an actor, never less. The port for authentication. */
+import type { SendOptions } from '../host/index.ts'
+import type { JsonObject } from '../protocol/index.ts'
+import { HttpProblem } from './problem.ts'
+
+export interface Caller {
+  readonly tenant: string
+  readonly actor: string
+  readonly scopes?: readonly string[]
+  /** Reach the tools of the caller's turns, in memory. Never stored. */
+  readonly credentials?: JsonObject
+}
+
+/** Undefined if the request does not say who it is, or not truly. */
+export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined
+
+/** The caller as the sender of a turn. `credentials` of the request add to those of the caller. */
+export function authOf(caller: Caller, credentials?: JsonObject): NonNullable<SendOptions['auth']> {
+  const { tenant, actor, scopes } = caller
+  const all = { ...caller.credentials, ...credentials }
+  return {
+    tenant,
+    actor,
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(Object.keys(all).length === 0 ? {} : { credentials: all }),
+  }
+}
+
+/** A caller as a name for limits. */
+export function callerName({ tenant, actor }: Caller): string {
+  return JSON.stringify([tenant, actor])
+}
+
+export function unauthorized(): HttpProblem {
+  return new HttpProblem({ status: 401, code: 'unauthorized', detail: 'Send a valid token or key.' })
+}

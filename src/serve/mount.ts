@@ -1,0 +1,39 @@
+/**
+ * A protocol on the HTTP server. The server authenticates, limits, logs and sets headers; the protocol reads the request and
+ * answers it by the host. So a protocol knows no other protocol, and no way of authentication.
+ */
+import type { Host } from '../host/index.ts'
+import type { Caller } from './caller.ts'
+import type { OpenStream } from './open-streams.ts'
+import type { Problem } from './problem.ts'
+
+export interface Mount {
+  /** In the access log and the metrics. */
+  readonly name: string
+  readonly routes: readonly MountRoute[]
+  /** A failure in the form of the protocol. Default: problem details. */
+  readonly problem?: (problem: Problem, request: Request) => Response
+}
+
+export interface MountRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** `/v1/models`, `/chat/{id}/stream`; `*` at the end is every path below. */
+  readonly path: string
+  /** Needs no caller. */
+  readonly isPublic?: true
+  readonly handle: (call: MountCall) => Promise<Response> | Response
+}
+
+export interface MountCall {
+  readonly request: Request
+  readonly params: Readonly<Record<string, string>>
+  /** Of a public route: nobody in particular. Its handler must not use it. */
+  readonly caller: Caller
+  readonly host: Host
+  /** A silent stream gives a heartbeat after so long. */
+  readonly heartbeatMs: number
+  /** The body as JSON, within the bound of the server. Throws a problem. */
+  readonly body: () => Promise<unknown>
+  /** A place among the open streams of the caller. Throws a problem if there is none. */
+  readonly openStream: () => OpenStream
+}
