@@ -1,19 +1,22 @@
 /**
- * `npm start`: the tour, then a chat with the agent of examples/site-manager. Without a terminal it only prints the tour
- * as text. `--no-tour` goes to the chat at once.
+ * `npm start`: the tour, then a chat with the agent of examples/site-manager, in the terminal and on a page. Without a terminal
+ * it only prints the tour as text. `--no-tour` goes to the chat at once.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { EXIT } from '../src/cli/exit-code.ts'
 import { openOutputs } from '../src/cli/gate/outputs.ts'
 import { bold, dim, joinLines, red, type Styled, styled } from '../src/terminal/index.ts'
+import { buildPage } from './build-page.ts'
 import { playTour } from './tour/tour.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const home = process.env['HOLDFAST_HOME'] ?? join(root, '.tmp/start')
+const environment = { ...process.env, HOLDFAST_HOME: home }
 const isTerminal = process.stdin.isTTY && process.stdout.isTTY
 const { out, err } = openOutputs(process, { env: process.env })
 
@@ -30,12 +33,60 @@ async function start(args: readonly string[]): Promise<number> {
   if (unknown !== undefined) return refuse(`${unknown} is not known. Options are: npm start -- --no-tour`)
   if (!isTerminal && values['no-tour'])
     return refuse('The chat needs a terminal. Without --no-tour, the tour is printed.')
+  const isBuilt = isTerminal ? pageIsBuilt() : Promise.resolve(false)
   if (!values['no-tour']) {
     const exitCode = await tour()
     if (exitCode !== EXIT.done || !isTerminal) return exitCode
   }
-  out.write(styled`${joinLines(THINGS_TO_TRY)}\n\n`)
-  return chat()
+  const page = (await isBuilt) ? await servePage() : undefined
+  out.write(styled`${joinLines(THINGS_TO_TRY)}\n`)
+  if (page !== undefined) out.write(styled`\nThe same conversations in your browser: ${bold(page.url)}\n`)
+  out.write(styled`\n`)
+  try {
+    return await chat()
+  } finally {
+    page?.stop()
+  }
+}
+
+/** Builds the page during the tour, once. False if that fails: the chat does not need it. */
+async function pageIsBuilt(): Promise<boolean> {
+  if (existsSync(join(root, 'dist/page/index.html'))) return true
+  return buildPage().then(
+    () => true,
+    () => false,
+  )
+}
+
+/** `holdfast serve` beside the chat, on the same journal. Undefined if it does not start. */
+async function servePage(): Promise<{ readonly url: string; readonly stop: () => void } | undefined> {
+  const child = spawn(process.execPath, command('serve', '--json'), {
+    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    env: environment,
+    // Ctrl-C is for the chat.
+    detached: true,
+  })
+  const url = await new Promise<string | undefined>((resolve) => {
+    // The first line says where it listens; the lines of requests after it are read and dropped.
+    let text: string | undefined = ''
+    const output = child.stdout as Readable
+    output.setEncoding('utf8').on('data', (chunk: string) => {
+      if (text === undefined) return
+      text += chunk
+      const end = text.indexOf('\n')
+      if (end < 0) return
+      resolve(listeningUrl(text.slice(0, end)))
+      text = undefined
+    })
+    child.once('error', () => resolve(undefined)).once('exit', () => resolve(undefined))
+  })
+  if (url === undefined) return undefined
+  return { url, stop: () => child.kill('SIGTERM') }
+}
+
+function listeningUrl(line: string): string | undefined {
+  const { type, url } = JSON.parse(line) as { readonly type: string; readonly url: string }
+  return type === 'listening' ? url : undefined
 }
 
 const THINGS_TO_TRY: readonly Styled[] = [
@@ -89,16 +140,17 @@ function refuse(message: string): number {
   return EXIT.usage
 }
 
-/** The terminal from its sources, with the config of the example. */
+/** The command from its sources, with the config of the example. */
+function command(...words: readonly string[]): string[] {
+  const config = join(root, 'examples/site-manager/holdfast.config.ts')
+  const from = ['--import', new URL('from-source.ts', import.meta.url).href, join(root, 'src/cli/bin.ts')]
+  return [...from, ...words, '--config', config]
+}
+
 function chat(): Promise<number> {
   // Ctrl-C is for the chat.
   process.on('SIGINT', () => {})
-  const config = join(root, 'examples/site-manager/holdfast.config.ts')
-  const from = ['--import', new URL('from-source.ts', import.meta.url).href, join(root, 'src/cli/bin.ts')]
-  const child = spawn(process.execPath, [...from, 'chat', '--config', config], {
-    stdio: 'inherit',
-    env: { ...process.env, HOLDFAST_HOME: home },
-  })
+  const child = spawn(process.execPath, command('chat'), { stdio: 'inherit', env: environment })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => resolve(code ?? EXIT.failed))

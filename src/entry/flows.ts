@@ -18,12 +18,14 @@ export type {
   TaskAgentConfig,
   TaskChannels,
   TaskEnd,
+  TaskFlow,
+  TaskGraph,
   TaskResults,
   TaskRunOptions,
   TaskState,
   ToolInstructions,
 } from '../flow/plan-verify/index.ts'
-export { runTask, TaskAgent, withInstructions } from '../flow/plan-verify/index.ts'
+export { runTask, TaskAgent, taskFlow, withInstructions } from '../flow/plan-verify/index.ts'
 export type {
   Reflection,
   ReflexionOptions,

@@ -11,7 +11,6 @@ import {
   atLeast,
   type ContextKey,
   checkOptions,
-  contextKey,
   HoldfastError,
   type Json,
   keyText,
@@ -22,6 +21,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { Catalog } from './catalog.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
 import { conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
 import { Gate } from './gate.ts'
@@ -29,15 +29,14 @@ import {
   type Hosted,
   type HostedAgent,
   HostedAgentConversation,
+  type HostedFlow,
   type HostedGraph,
-  HostedGraphConversation,
   type HostedTurn,
   type HostInput,
   type HostOutcome,
   type SendOptions,
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
-import { Names } from './names.ts'
 import { closedError, Pool } from './pool.ts'
 import { HostReads } from './reads.ts'
 import { Retention } from './retention.ts'
@@ -46,13 +45,15 @@ export interface HostConfig {
   readonly store: Store
   /** Agents by name: a config without contextId, owner and store, or a function of the conversation that gives one. */
   readonly agents?: Readonly<Record<string, HostedAgent>>
-  /** Graphs and flows by name, compiled with the same store. */
+  /** Graphs by name, compiled with the same store. A conversation with one takes values. */
   readonly graphs?: Readonly<Record<string, HostedGraph>>
+  /** Flows by name, such as `taskFlow()` of `holdfast/flows`: graphs that take messages and reply in text. */
+  readonly flows?: Readonly<Record<string, HostedFlow>>
   /** The agent or graph of conversations whose id has no name. Default: the first. */
   readonly default?: string
   /** Lets principals other than the owner write to a conversation. */
   readonly allow?: (principal: Principal, key: ContextKey) => boolean
-  /** What drives conversations that nobody asks for now. Default: this process. */
+  /** Drives conversations that have no caller now, such as those that a process left. Default: this process. */
   readonly engine?: Engine
   /** Called when a turn ends with open requests: somebody is needed. */
   readonly onRequest?: (notice: RequestNotice) => void
@@ -72,6 +73,12 @@ export interface HostConfig {
   readonly ids?: Ids
 }
 
+/** An agent that stays open until it is released. */
+export interface AgentSession extends AsyncDisposable {
+  readonly agent: Agent
+  readonly release: () => Promise<void>
+}
+
 export interface RequestNotice {
   readonly key: ContextKey
   readonly requests: readonly RequestData[]
@@ -83,6 +90,7 @@ const HOST: OptionSet<HostConfig> = {
     store: null,
     agents: 'an object',
     graphs: 'an object',
+    flows: 'an object',
     default: 'a text',
     allow: 'a function',
     engine: 'an object',
@@ -96,10 +104,8 @@ const HOST: OptionSet<HostConfig> = {
     timer: 'a timer with wait() and after()',
     ids: 'an object',
   },
-  foreign: { agent: 'agents: { name: … }', flows: 'graphs', workflows: 'graphs', checkpointer: 'store' },
+  foreign: { agent: 'agents: { name: … }', workflows: 'graphs', checkpointer: 'store' },
 }
-
-type Entry = { readonly agent: HostedAgent } | { readonly graph: HostedGraph }
 
 export function createHost(config: HostConfig): Host {
   return new Host(config)
@@ -110,7 +116,7 @@ export class Host {
   /** Conversations as they are stored. */
   readonly reads: HostReads
   readonly #config: HostConfig
-  readonly #names: Names<Entry>
+  readonly #catalog: Catalog
   readonly #pool: Pool
   readonly #gate: Gate
   readonly #live = new LiveTurns()
@@ -122,22 +128,15 @@ export class Host {
   constructor(config: HostConfig) {
     checkOptions(config, HOST)
     checkStore(config.store)
-    const { agents = {}, graphs = {}, maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
+    const { maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
     atLeast('maxOpen', maxOpen, 1)
-    checkGraphs(graphs, config.store)
     this.#config = config
     this.store = config.store
     this.#timer = config.timer ?? systemTimer
-    this.#names = new Names<Entry>(
-      [
-        ...Object.entries(agents).map(([name, agent]) => [name, { agent }] as const),
-        ...Object.entries(graphs).map(([name, graph]) => [name, { graph }] as const),
-      ],
-      config.default,
-    )
-    this.reads = new HostReads(config.store, (contextId) => this.#named(contextId))
+    this.#catalog = new Catalog(config)
+    this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId))
     this.#pool = new Pool({
-      open: (key) => this.#open(key),
+      open: (key) => this.#catalog.open(key),
       most: maxOpen,
       idleMs: config.idleMs ?? 300_000,
       clock: config.clock ?? systemClock,
@@ -148,14 +147,14 @@ export class Host {
     this.#retention = this.#retentionOf(config.ttlMs ?? {})
   }
 
-  /** The names of the agents and graphs. */
+  /** The names of the agents, graphs and flows. */
   get names(): readonly string[] {
-    return this.#names.all
+    return this.#catalog.names
   }
 
-  /** Those of `names` that are graphs. */
+  /** Those of `names` that take values, and no messages: graphs that are no flow. */
   get graphs(): readonly string[] {
-    return Object.keys(this.#config.graphs ?? {})
+    return this.#catalog.valueGraphs
   }
 
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
@@ -169,7 +168,7 @@ export class Host {
     this.#engine.start({
       store: this.store,
       timer: this.#timer,
-      isHosted: (contextId) => isTop(contextId) && this.#names.find(contextId) !== undefined,
+      isHosted: (contextId) => this.#catalog.find(contextId) !== undefined,
       drive: (key) => this.#drive(key),
     })
     this.#retention?.start()
@@ -177,13 +176,12 @@ export class Host {
 
   /** A new id for a conversation with one of the agents or graphs. Nothing is stored before the first message. */
   newContextId(name: string): string {
-    if (this.#names.get(name) === undefined) throw this.#unknown(name)
-    return this.#names.contextId(name, (this.#config.ids ?? systemIds).next('conversation'))
+    return this.#catalog.contextId(name, (this.#config.ids ?? systemIds).next('conversation'))
   }
 
   /** The name of the agent or graph that a conversation belongs to. Throws `not-found` for one that is not here. */
   nameOf(contextId: string): string {
-    return this.#entry(contextId).name
+    return this.#catalog.nameOf(contextId)
   }
 
   /**
@@ -205,12 +203,12 @@ export class Host {
 
   /** Cancels the running turn, whichever process drives it. */
   async cancel(key: ContextKey, reason?: string): Promise<void> {
-    await this.#pool.use(this.#checked(key), (hosted) => hosted.cancel(reason))
+    await this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.cancel(reason))
   }
 
   /** The requests of a conversation that wait for an answer. */
   async requests(key: ContextKey): Promise<readonly RequestData[]> {
-    return this.#pool.use(this.#checked(key), (hosted) => hosted.requests())
+    return this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.requests())
   }
 
   /** The requests of all conversations of an owner, a page at a time. */
@@ -219,7 +217,7 @@ export class Host {
     page: { readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
     const { heads, next } = await this.store.list({ owner, status: 'waiting', ...page })
-    const hosted = heads.filter(({ key: { contextId } }) => isTop(contextId) && this.#names.find(contextId))
+    const hosted = heads.filter(({ key: { contextId } }) => this.#catalog.find(contextId))
     const notices = await Promise.all(
       hosted.map(async ({ key }) => ({ key, requests: await this.requests(key) })),
     )
@@ -232,7 +230,7 @@ export class Host {
   /** Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. */
   events(key: ContextKey, options: EventsOptions = {}): AsyncGenerator<HostEvent, void, undefined> {
     return conversationEvents(
-      this.#checked(key),
+      this.#catalog.checked(key),
       { store: this.store, live: this.#live, timer: this.#timer },
       options,
     )
@@ -240,7 +238,7 @@ export class Host {
 
   /** The agent of a conversation, for programs that need more than the host has. It stays open while `work` runs. */
   async withAgent<T>(key: ContextKey, work: (agent: Agent) => T | Promise<T>): Promise<T> {
-    return this.#pool.use(this.#checked(key), (hosted) => {
+    return this.#pool.use(this.#catalog.checked(key), (hosted) => {
       if (hosted instanceof HostedAgentConversation) return work(hosted.agent)
       throw new HoldfastError('wrong-kind', {
         message: `${quote(key.contextId)} is a conversation of a graph, not of an agent.`,
@@ -249,12 +247,31 @@ export class Host {
     })
   }
 
+  /**
+   * The agent of a conversation, created if it does not exist. It stays open until it is released, by
+   * `await using session = …` or `session.release()`. `withAgent` does both.
+   */
+  async getOrCreateAgent(key: ContextKey): Promise<AgentSession> {
+    const { promise: agent, resolve, reject } = Promise.withResolvers<Agent>()
+    const released = Promise.withResolvers<void>()
+    const use = this.withAgent(key, (opened) => {
+      resolve(opened)
+      return released.promise
+    })
+    use.catch(reject)
+    const release = async (): Promise<void> => {
+      released.resolve()
+      await use
+    }
+    return { agent: await agent, release, [Symbol.asyncDispose]: release }
+  }
+
   /** Creates a conversation from this one's history, up to its end or to entry `at`, and returns its id. */
   async fork(
     key: ContextKey,
     { to, at }: { readonly to?: string; readonly at?: number } = {},
   ): Promise<string> {
-    const checked = this.#checked(key)
+    const checked = this.#catalog.checked(key)
     const contextId = to ?? this.newContextId(this.nameOf(key.contextId))
     if (this.nameOf(contextId) !== this.nameOf(key.contextId))
       throw new HoldfastError('invalid-option', {
@@ -266,7 +283,7 @@ export class Host {
 
   /** Erases a conversation and all below it. A message under its id begins a new one. Returns the number of those erased. */
   async erase(key: ContextKey): Promise<number> {
-    const checked = this.#checked(key)
+    const checked = this.#catalog.checked(key)
     await this.#pool.close(checked)
     return this.store.erase(checked)
   }
@@ -284,7 +301,7 @@ export class Host {
 
   #retentionOf(ttlMs: Readonly<Record<string, number>>): Retention | undefined {
     for (const [name, ms] of Object.entries(ttlMs)) {
-      if (this.#names.get(name) === undefined) throw this.#unknown(name)
+      this.#catalog.checkName(name)
       atLeast(`ttlMs of ${quote(name)}`, ms, 1)
     }
     if (Object.keys(ttlMs).length === 0) return undefined
@@ -292,7 +309,7 @@ export class Host {
       store: this.store,
       clock: this.#config.clock ?? systemClock,
       timer: this.#timer,
-      ttlOf: (contextId) => ttlMs[this.#named(contextId)?.name ?? ''],
+      ttlOf: (contextId) => ttlMs[this.#catalog.find(contextId)?.name ?? ''],
       erase: async (key, at) => {
         if (this.#pool.isUsed(key)) return
         await this.#pool.close(key)
@@ -303,7 +320,7 @@ export class Host {
 
   async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {
     if (this.#state === 'closed') throw closedError()
-    const checked = this.#checked(key)
+    const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
     const run = this.#gate.run(keyText(checked), () =>
       this.#pool.use(checked, async (hosted) => {
@@ -336,62 +353,4 @@ export class Host {
       // The callback of an embedder fails no turn.
     }
   }
-
-  async #open(key: ContextKey): Promise<Hosted> {
-    const { name, entry } = this.#entry(key.contextId)
-    if ('graph' in entry) return new HostedGraphConversation(entry.graph, key)
-    const { agent } = entry
-    const { allow, clock, timer, ids } = this.#config
-    const { contextId, tenant, actor } = key
-    return new HostedAgentConversation({
-      name,
-      ...(typeof agent === 'function' ? await agent(key) : agent),
-      contextId,
-      owner: { tenant, actor },
-      store: this.store,
-      ...(allow === undefined ? {} : { allow: (principal: Principal) => allow(principal, key) }),
-      ...(clock === undefined ? {} : { clock }),
-      ...(timer === undefined ? {} : { timer }),
-      ...(ids === undefined ? {} : { ids }),
-    })
-  }
-
-  #named(contextId: string): { readonly name: string; readonly graph?: HostedGraph } | undefined {
-    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
-    if (found === undefined) return undefined
-    return { name: found.name, ...('graph' in found.entry ? { graph: found.entry.graph } : {}) }
-  }
-
-  /** Only conversations of the host's own agents and graphs can be named, and none below them. */
-  #checked(key: ContextKey): ContextKey {
-    const checked = contextKey(key)
-    this.#entry(checked.contextId)
-    return checked
-  }
-
-  #entry(contextId: string): { readonly name: string; readonly entry: Entry } {
-    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
-    if (found === undefined) throw this.#unknown(contextId.split(':')[0] ?? '')
-    return found
-  }
-
-  #unknown(name: string): HoldfastError {
-    return new HoldfastError('not-found', {
-      message: `This host has no agent or graph ${quote(name)}. It has ${this.names.map((each) => quote(each)).join(', ')}.`,
-      details: { name },
-    })
-  }
-}
-
-/** Conversations below others are driven by these; a person's state and grants, whose names begin with `~`, are none. */
-function isTop(contextId: string): boolean {
-  return !contextId.includes('/') && !contextId.startsWith('~')
-}
-
-function checkGraphs(graphs: Readonly<Record<string, HostedGraph>>, store: Store): void {
-  for (const [name, graph] of Object.entries(graphs))
-    if (graph.store !== store)
-      throw new HoldfastError('invalid-option', {
-        message: `The graph ${quote(name)} has another store than the host. Compile it with compile({ store }).`,
-      })
 }

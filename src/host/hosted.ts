@@ -5,11 +5,14 @@ import type { Channels, Graph } from '../graph/index.ts'
 import {
   type ContextKey,
   defined,
+  HoldfastError,
   type Json,
   type JsonObject,
+  quote,
   type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
 import type { MessageInput } from '../turn/index.ts'
 
 /** An agent without the fields that the host sets. */
@@ -26,6 +29,15 @@ export type HostedAgent =
   | ((session: HostSession) => HostedAgentConfig | Promise<HostedAgentConfig>)
 
 export type HostedGraph = Graph<Channels>
+
+/** A graph for the host's store that takes messages as people write them, and replies in text. */
+export interface HostedFlow {
+  readonly build: (store: Store) => HostedGraph | Promise<HostedGraph>
+  /** The values of a run, from a message. */
+  readonly values: (message: string) => JsonObject
+  /** The reply, from the state that a run has reached. Undefined if there is none yet. */
+  readonly reply?: (state: JsonObject) => string | undefined
+}
 
 /** The sender, and how a message is taken. */
 export interface SendOptions {
@@ -97,10 +109,12 @@ export class HostedAgentConversation implements Hosted {
 export class HostedGraphConversation implements Hosted {
   readonly #graph: HostedGraph
   readonly #key: ContextKey
+  readonly #flow: HostedFlow | undefined
 
-  constructor(graph: HostedGraph, key: ContextKey) {
+  constructor(graph: HostedGraph, key: ContextKey, flow?: HostedFlow) {
     this.#graph = graph
     this.#key = key
+    this.#flow = flow
   }
 
   get #where(): { readonly contextId: string; readonly owner: ContextKey } {
@@ -108,14 +122,38 @@ export class HostedGraphConversation implements Hosted {
   }
 
   send(input: HostInput, { auth, key, metadata }: SendOptions): HostedTurn {
-    return this.#graph.stream(input as JsonObject | null, {
+    const run = this.#graph.stream(this.#values(input), {
       ...this.#where,
       ...defined({ auth, key, metadata }),
     })
+    return this.#withReply(run)
   }
 
   answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {
-    return this.#graph.answer(answers, { ...this.#where, ...defined({ auth, key, metadata }) })
+    return this.#withReply(
+      this.#graph.answer(answers, { ...this.#where, ...defined({ auth, key, metadata }) }),
+    )
+  }
+
+  #values(input: HostInput): JsonObject | null {
+    const message = messageText(input)
+    if (message === undefined) return input as JsonObject | null
+    if (this.#flow === undefined)
+      throw new HoldfastError('wrong-kind', {
+        message: `${quote(this.#key.contextId)} is a conversation with a graph: send it values, not a message.`,
+        details: { contextId: this.#key.contextId },
+      })
+    return this.#flow.values(message)
+  }
+
+  #withReply(run: HostedTurn): HostedTurn {
+    const reply = this.#flow?.reply
+    if (reply === undefined) return run
+    const outcome = run.outcome.then((ended) => {
+      const text = ended.state === undefined ? undefined : reply(ended.state as JsonObject)
+      return { ...ended, ...defined({ text }) }
+    })
+    return { outcome, [Symbol.asyncIterator]: () => run[Symbol.asyncIterator]() }
   }
 
   cancel(reason?: string): Promise<void> {
@@ -133,4 +171,11 @@ export class HostedGraphConversation implements Hosted {
   close(): Promise<void> {
     return this.#graph.shutdown(this.#where)
   }
+}
+
+/** The text of a message; undefined for values and null. */
+function messageText(input: HostInput): string | undefined {
+  if (typeof input === 'string') return input
+  const parts = Array.isArray(input) ? (input as readonly { readonly text?: unknown }[]) : undefined
+  return parts?.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n')
 }

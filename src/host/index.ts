@@ -2,11 +2,12 @@
 export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
 export { embeddedEngine } from './engine.ts'
 export type { EventsOptions, HostEvent } from './events.ts'
-export type { Host, HostConfig, RequestNotice } from './host.ts'
+export type { AgentSession, Host, HostConfig, RequestNotice } from './host.ts'
 export { createHost } from './host.ts'
 export type {
   HostedAgent,
   HostedAgentConfig,
+  HostedFlow,
   HostedGraph,
   HostedTurn,
   HostInput,

@@ -23,7 +23,7 @@ export class Names<T> {
           `${quote(name)} is no name for a host: use letters, digits, "_", "." and "-", at most 64.`,
         )
       if (entries.findIndex(([other]) => other === name) !== at)
-        throw invalid(`An agent and a graph of the host are both called ${quote(name)}. Rename one.`)
+        throw invalid(`Two agents, graphs or flows of the host are called ${quote(name)}. Rename one.`)
     }
     this.#entries = new Map(entries)
     this.#default = byDefault ?? first[0]

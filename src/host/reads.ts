@@ -16,7 +16,7 @@ import {
 } from '../protocol/index.ts'
 import type { Head, HeadStatus, ReadRange, Store } from '../store/index.ts'
 import type { ArtifactContent } from '../tool/index.ts'
-import type { HostedGraph } from './hosted.ts'
+import type { Named } from './catalog.ts'
 
 export interface ConversationInfo {
   readonly contextId: string
@@ -46,11 +46,6 @@ export interface ListConversations {
 export interface ConversationPage {
   readonly conversations: readonly ConversationInfo[]
   readonly next?: string
-}
-
-interface Named {
-  readonly name: string
-  readonly graph?: HostedGraph
 }
 
 const MOST_SEARCHED = 200
@@ -106,15 +101,27 @@ export class HostReads {
 
   /** The state of a graph, or the active values of an agent's conversation. */
   async state(key: ContextKey): Promise<unknown> {
-    const graph = this.#find(key.contextId)?.graph
+    const graph = await this.#find(key.contextId)?.graph?.()
     if (graph !== undefined) return (await graph.getState({ contextId: key.contextId, owner: key })) ?? null
     const { active = [], metadata = {} } = await loadSession(this.#store, key)
     return { active, metadata }
   }
 
+  /** The newest reply: an agent's last message, or the text of a flow's state. Undefined if there is none. */
+  async reply(key: ContextKey): Promise<string | undefined> {
+    const { graph, flow } = this.#find(key.contextId) ?? {}
+    if (graph === undefined) {
+      const messages = await this.messages(key, { maxMessages: 20 })
+      const last = messages.findLast(({ role }) => role === 'assistant')
+      return last === undefined ? undefined : textOf(last.content)
+    }
+    const snapshot = await (await graph()).getState({ contextId: key.contextId, owner: key })
+    return snapshot === undefined ? undefined : flow?.reply?.(snapshot.state as JsonObject)
+  }
+
   /** The graph of a conversation as Mermaid, with its newest run. */
   async mermaid(key: ContextKey): Promise<string> {
-    const graph = this.#find(key.contextId)?.graph
+    const graph = await this.#find(key.contextId)?.graph?.()
     if (graph === undefined)
       throw new HoldfastError('wrong-kind', {
         message: `${quote(key.contextId)} is a conversation with an agent: it has no graph.`,

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { runTask, TaskAgent, type TaskAgentConfig, withInstructions } from '../../src/entry/flows.ts'
+import {
+  runTask,
+  TaskAgent,
+  type TaskAgentConfig,
+  taskFlow,
+  withInstructions,
+} from '../../src/entry/flows.ts'
+import { createHost } from '../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../src/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -48,6 +55,25 @@ function task(script: Script, config: Partial<TaskAgentConfig> = {}) {
 }
 
 describe('the task agent', () => {
+  test('is a flow of a host: a message is a task, and a conversation has one', async () => {
+    const store = memoryStore()
+    const model = new ScriptedModel(['1. Note it', done('It is noted.'), verdict(true)])
+    const host = createHost({
+      store,
+      flows: { task: taskFlow({ model, verbose: false, tools: [note] }) },
+    })
+    const where = { tenant: 'acme', actor: 'ann', contextId: 'task:1' }
+    expect(await (await host.send(where, 'Take a note')).outcome).toMatchObject({
+      reason: 'stop',
+      text: 'It is noted.',
+    })
+    expect(await (await host.send(where, 'Take another')).outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid-update' },
+    })
+    await host.shutdown()
+  })
+
   test('plans, works, completes, and is verified', async () => {
     const { agent, nodes, model } = task([
       '1. Note it',

@@ -57,6 +57,60 @@ describe('a host', () => {
     expect(() => createHost({ store, graphs: { flow: build.compile() } })).toThrow('has another store')
   })
 
+  test('runs flows: a message becomes values, and the state a reply', async () => {
+    const store = memoryStore()
+    const build = graph({ state: { question: value<string>(), answer: value<string>('') } })
+      .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
+      .addEdge(START, 'write')
+      .addEdge('write', END)
+    let built = 0
+    const flow = {
+      build: async (of: typeof store) => {
+        built += 1
+        return build.compile({ store: of })
+      },
+      values: (question: string) => ({ question }),
+      reply: ({ answer }: { answer?: unknown }) => String(answer),
+    }
+    const host = createHost({
+      store,
+      agents: { helper: { model: new ScriptedModel(['Hello.']) } },
+      graphs: { plain: build.compile({ store }) },
+      flows: { ask: flow },
+    })
+    expect(host.names).toEqual(['helper', 'plain', 'ask'])
+    expect(host.graphs).toEqual(['plain'])
+    const text = async (contextId: string, message: string | { type: 'text'; text: string }[]) =>
+      (await (await host.send(key(contextId), message)).outcome).text
+    expect(await text('ask:1', 'why?')).toBe('You asked: why?')
+    expect(await text('ask:2', [{ type: 'text', text: 'how?' }])).toBe('You asked: how?')
+    expect(built).toBe(1)
+    expect(await host.reads.reply(key('ask:1'))).toBe('You asked: why?')
+    expect(await host.reads.reply(key('helper:1'))).toBeUndefined()
+    await text('helper:1', 'Hi')
+    expect(await host.reads.reply(key('helper:1'))).toBe('Hello.')
+    await expect(host.send(key('plain:1'), 'why?')).rejects.toMatchObject({ code: 'wrong-kind' })
+    expect(() => createHost({ store, flows: { ask: build.compile({ store }) as never } })).toThrow(
+      'belongs to graphs',
+    )
+  })
+
+  test('gives the agent of a session until it is released', async () => {
+    const store = memoryStore()
+    const host = createHost({
+      store,
+      agents: { helper: { model: new ScriptedModel(['One.', 'Two.']) } },
+      maxOpen: 1,
+    })
+    const session = await host.getOrCreateAgent(key('helper:1'))
+    expect((await session.agent.executeTurn('Hi').outcome).text).toBe('One.')
+    await expect(host.send(key('helper:2'), 'Hi')).rejects.toMatchObject({ code: 'overloaded' })
+    await session.release()
+    expect((await (await host.send(key('helper:2'), 'Hi')).outcome).text).toBe('Two.')
+    await expect(host.getOrCreateAgent(key('nobody:1'))).rejects.toMatchObject({ code: 'not-found' })
+    await host.shutdown()
+  })
+
   test('streams entries exactly once from any position, with the text so far', async () => {
     const store = memoryStore()
     const host = createHost({ store, agents: { a: { model: new ScriptedModel(['One two three.']) } } })

@@ -61,8 +61,9 @@ async function hostedAgents({ env }: CommandContext, workspace: Workspace) {
 }
 
 function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store): Host {
-  const { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
-  const options = { graphs, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs }
+  const { graphs, flows, allow, onRequest, ttlMs } = workspace.serve ?? {}
+  const { maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
+  const options = { graphs, flows, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs }
   return inConfig(workspace.configPath, () =>
     createHost({ store, agents: agents ?? {}, default: workspace.defaultAgent, ...given(options) }),
   )
@@ -70,13 +71,13 @@ function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store
 
 async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
-  const { authenticate, cors, maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } =
-    workspace.serve ?? {}
+  const { authenticate, cors, page = 'if-built', mounts } = workspace.serve ?? {}
+  const { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } = workspace.serve ?? {}
   const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, ...limits }),
-      page: 'if-built',
+      ...given({ authenticate, cors, mounts, ...limits }),
+      page,
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),
     })

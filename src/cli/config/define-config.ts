@@ -17,11 +17,11 @@ export interface HoldfastConfig {
   readonly serve?: ServeConfig
 }
 
-/** Callers, limits, and graphs beside the agents. */
+/** Callers, limits, and graphs and flows beside the agents. */
 export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError'> &
   Pick<
     HostConfig,
-    'graphs' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'
+    'graphs' | 'flows' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'
   >
 
 /** Returns its argument; exists for the types. */

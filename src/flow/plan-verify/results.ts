@@ -1,4 +1,4 @@
-/** What a task came to: the answer, the verdict, and why the run ended. Read from the state, so a limit loses nothing. */
+/** The results of a task: the answer, the verdict, and why the run ended. Read from the state, so a limit loses nothing. */
 import type { GraphOutcome } from '../../graph/index.ts'
 import { limitText, type Message, type RequestData, replyText, type Usage } from '../../protocol/index.ts'
 import type { Attempt, TaskChannels, TaskState } from './state.ts'
@@ -53,7 +53,7 @@ export function resultsOf(
   const { ended, reason } = endOf(state, { ...outcome, requests }, options)
   const { planIteration, plan, messages, todoList, attempts } = state
   return {
-    finalAnswer: state.finalAnswer ?? attempts.at(-1)?.answer ?? lastText(messages),
+    finalAnswer: answerOf(state),
     isVerified: state.isVerified,
     planIteration,
     plan,
@@ -96,6 +96,11 @@ function endOf(state: TaskState, outcome: Outcome, { planning, maxReplans }: Res
   return planning && state.planIteration > maxReplans
     ? { ended: 'limit', reason: `${why} The limit of ${maxReplans} new plans was reached.` }
     : { ended: 'not-verified', reason: why }
+}
+
+/** The verified answer; else the best so far; null if there is none. */
+export function answerOf({ finalAnswer, attempts, messages }: TaskState): string | null {
+  return finalAnswer ?? attempts.at(-1)?.answer ?? lastText(messages)
 }
 
 function lastText(messages: readonly Message[]): string | null {

@@ -162,12 +162,8 @@ export class TaskAgent {
     if (typeof task !== 'string' || task.trim() === '')
       throw new HoldfastError('invalid-option', { message: 'The task is empty. Say what is to be done.' })
     checkOptions(options, RUN)
-    const { maxContextTokens = DEFAULT_CONTEXT_TOKENS } = this.#config
-    const message = { role: 'user', content: task } as const
     const contextId = options.contextId ?? systemIds.next('task')
-    return this.#follow(options, contextId, (graph, where) =>
-      graph.stream({ task, maxContextTokens, messages: [message] }, where),
-    )
+    return this.#follow(options, contextId, (graph, where) => graph.stream(this.valuesOf(task), where))
   }
 
   /**
@@ -188,7 +184,7 @@ export class TaskAgent {
   /** The state that a task has reached, also in another process; undefined if there is no such task. */
   async getState(contextId: string): Promise<TaskState | undefined> {
     const { owner } = this.#config
-    const snapshot = await (await this.#graph()).getState({ contextId, ...defined({ owner }) })
+    const snapshot = await (await this.compile()).getState({ contextId, ...defined({ owner }) })
     return snapshot?.state
   }
 
@@ -307,7 +303,14 @@ export class TaskAgent {
     return all
   }
 
-  async #graph(): Promise<TaskGraph> {
+  /** The values that a run of the compiled graph begins with. */
+  valuesOf(task: string): Pick<TaskState, 'task' | 'maxContextTokens' | 'messages'> {
+    const { maxContextTokens = DEFAULT_CONTEXT_TOKENS } = this.#config
+    return { task, maxContextTokens, messages: [{ role: 'user', content: task }] }
+  }
+
+  /** The graph of the agent, with its store. */
+  async compile(): Promise<TaskGraph> {
     const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
     const { temperature, baseURL, apiKey, limits, telemetry, logger } = this.#config
     const contextTokens = this.#config.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS
@@ -335,7 +338,7 @@ export class TaskAgent {
 
   async #follow(options: TaskRunOptions, contextId: string, begin: Begin): Promise<TaskResults> {
     const { signal, onRequest } = options
-    const graph = await this.#graph()
+    const graph = await this.compile()
     const { owner } = this.#config
     const where: Where = { contextId, ...defined({ owner, signal }) }
     for (let next = await begin(graph, where); ; ) {

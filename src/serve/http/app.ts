@@ -16,6 +16,7 @@ import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from '../problem.ts'
+import { docsPage } from './docs-page.ts'
 import { RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -119,12 +120,14 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     app.get(path, (context) =>
       server.guarded(context.req.raw, { route: 'page' }, () => respond(context.req.raw)),
     )
+  const docs = docsPage(document)
+  app.get('/docs', (context) => server.guarded(context.req.raw, { route: 'docs' }, docs))
   app.notFound(async (context) =>
     server.guarded(context.req.raw, { route: 'none' }, () => {
       throw new HttpProblem({
         status: 404,
         code: 'not-found',
-        detail: 'There is no such address. See /openapi.json.',
+        detail: 'There is no such address. See /docs.',
       })
     }),
   )

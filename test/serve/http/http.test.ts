@@ -20,6 +20,20 @@ const agents = (...replies: ConstructorParameters<typeof ScriptedModel>[0] & rea
 })
 
 describe('a host over HTTP', () => {
+  test('has a page about every operation, without a script', async () => {
+    const { call, http } = await open(
+      { store: memoryStore(), agents: agents('Hello.') },
+      { authenticate: () => undefined },
+    )
+    const response = await call('/docs')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    const html = await response.text()
+    for (const path of Object.keys(http.document['paths'] as object))
+      expect(html).toContain(`<code>${path}</code>`)
+    expect(html).not.toMatch(/<script|javascript:| on\w+=/)
+  })
+
   test('a message is accepted, and its turn is read by anybody who asks', async () => {
     const { call, http } = await open({ store: memoryStore(), agents: agents('Hello.') })
     expect(http.isAuthenticated).toBe(false)

@@ -1,0 +1,172 @@
+/** The agents, graphs and flows of a host by name, and how a conversation with one is opened. */
+import type { AgentConfig } from '../agent/index.ts'
+import { type ContextKey, contextKey, HoldfastError, type Principal, quote } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import {
+  type Hosted,
+  type HostedAgent,
+  HostedAgentConversation,
+  type HostedFlow,
+  type HostedGraph,
+  HostedGraphConversation,
+} from './hosted.ts'
+import { Names } from './names.ts'
+
+export interface CatalogConfig extends Pick<AgentConfig, 'clock' | 'timer' | 'ids'> {
+  readonly store: Store
+  readonly agents?: Readonly<Record<string, HostedAgent>>
+  readonly graphs?: Readonly<Record<string, HostedGraph>>
+  readonly flows?: Readonly<Record<string, HostedFlow>>
+  readonly default?: string
+  readonly allow?: (principal: Principal, key: ContextKey) => boolean
+}
+
+type Entry = { readonly agent: HostedAgent } | GraphEntry
+
+interface GraphEntry {
+  readonly graph: () => Promise<HostedGraph>
+  readonly flow?: HostedFlow
+}
+
+/** The name of a conversation's agent, graph or flow, and the last two. */
+export interface Named extends Partial<GraphEntry> {
+  readonly name: string
+}
+
+export class Catalog {
+  readonly #config: CatalogConfig
+  readonly #names: Names<Entry>
+
+  constructor(config: CatalogConfig) {
+    const { agents = {}, graphs = {}, flows = {}, store } = config
+    this.#config = config
+    this.#names = new Names<Entry>(
+      [
+        ...Object.entries(agents).map(([name, agent]) => [name, { agent }] as const),
+        ...Object.entries(graphs).map(([name, graph]) => [name, hostedGraph(name, graph, store)] as const),
+        ...Object.entries(flows).map(([name, flow]) => [name, hostedFlow(name, flow, store)] as const),
+      ],
+      config.default,
+    )
+  }
+
+  get names(): readonly string[] {
+    return this.#names.all
+  }
+
+  /** Those of `names` that are graphs or flows. */
+  get graphs(): readonly string[] {
+    return this.names.filter((name) => 'graph' in (this.#names.get(name) as Entry))
+  }
+
+  /** Those of `names` that take values, and no messages. */
+  get valueGraphs(): readonly string[] {
+    return this.graphs.filter((name) => !('flow' in (this.#names.get(name) as Entry)))
+  }
+
+  /** The id of a conversation with one of the names. */
+  contextId(name: string, id: string): string {
+    this.checkName(name)
+    return this.#names.contextId(name, id)
+  }
+
+  /** Throws if there is none of that name. */
+  checkName(name: string): void {
+    if (this.#names.get(name) === undefined) throw this.#unknown(name)
+  }
+
+  /** The agent, graph or flow of a conversation. Throws `not-found` for one that is not here. */
+  nameOf(contextId: string): string {
+    return this.#entry(contextId).name
+  }
+
+  /** As `nameOf`, with undefined for a conversation that is not here. */
+  find(contextId: string): Named | undefined {
+    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
+    if (found === undefined) return undefined
+    return { name: found.name, ...('graph' in found.entry ? found.entry : {}) }
+  }
+
+  /** The key, if it is of a conversation that can be opened here: none below another. */
+  checked(key: ContextKey): ContextKey {
+    const checked = contextKey(key)
+    this.#entry(checked.contextId)
+    return checked
+  }
+
+  async open(key: ContextKey): Promise<Hosted> {
+    const { name, entry } = this.#entry(key.contextId)
+    if ('graph' in entry) return new HostedGraphConversation(await entry.graph(), key, entry.flow)
+    const { agent } = entry
+    const { allow, clock, timer, ids, store } = this.#config
+    const { contextId, tenant, actor } = key
+    return new HostedAgentConversation({
+      name,
+      ...(typeof agent === 'function' ? await agent(key) : agent),
+      contextId,
+      owner: { tenant, actor },
+      store,
+      ...(allow === undefined ? {} : { allow: (principal: Principal) => allow(principal, key) }),
+      ...(clock === undefined ? {} : { clock }),
+      ...(timer === undefined ? {} : { timer }),
+      ...(ids === undefined ? {} : { ids }),
+    })
+  }
+
+  #entry(contextId: string): { readonly name: string; readonly entry: Entry } {
+    const found = isTop(contextId) ? this.#names.find(contextId) : undefined
+    if (found === undefined) throw this.#unknown(contextId.split(':')[0] ?? '')
+    return found
+  }
+
+  #unknown(name: string): HoldfastError {
+    return new HoldfastError('not-found', {
+      message: `This host has no agent or graph ${quote(name)}. It has ${this.names.map((each) => quote(each)).join(', ')}.`,
+      details: { name },
+    })
+  }
+}
+
+/** Conversations below others are driven by these; a person's state and grants, whose names begin with `~`, are none. */
+function isTop(contextId: string): boolean {
+  return !contextId.includes('/') && !contextId.startsWith('~')
+}
+
+function hostedGraph(name: string, graph: HostedGraph, store: Store): GraphEntry {
+  checkGraph(name, graph, store)
+  const ready = Promise.resolve(graph)
+  return { graph: () => ready }
+}
+
+/** A flow is built once, when its first conversation is opened; a failure is not kept. */
+function hostedFlow(name: string, flow: HostedFlow, store: Store): GraphEntry {
+  if (typeof flow !== 'object' || typeof flow.build !== 'function' || typeof flow.values !== 'function')
+    throw new HoldfastError('invalid-option', {
+      message: `The flow ${quote(name)} has no build(store) and values(message). A compiled graph belongs to graphs.`,
+    })
+  let built: Promise<HostedGraph> | undefined
+  const build = async (): Promise<HostedGraph> => {
+    try {
+      const graph = await flow.build(store)
+      checkGraph(name, graph, store)
+      return graph
+    } catch (error) {
+      built = undefined
+      throw error
+    }
+  }
+  return {
+    graph: () => {
+      built ??= build()
+      return built
+    },
+    flow,
+  }
+}
+
+function checkGraph(name: string, graph: HostedGraph, store: Store): void {
+  if (graph.store !== store)
+    throw new HoldfastError('invalid-option', {
+      message: `The graph ${quote(name)} has another store than the host. Compile it with compile({ store }).`,
+    })
+}
