@@ -109,8 +109,7 @@ export const rooms: readonly Room[] = [
     name: 'serve/http',
     rooms: [...ground, 'host', 'serve', 'tool'],
     // Type-only: the packages are loaded when they are needed.
-    packages: ['hono', 'jose'],
-    latePackages: ['@hono/node-server'],
+    packages: ['hono', 'jose', '@hono/node-server'],
   },
   {
     name: 'serve/a2a',

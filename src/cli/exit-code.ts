@@ -15,7 +15,7 @@ export const EXIT = {
   authRequired: 6,
   /** The verification of a task failed; its answer was printed. */
   notVerified: 7,
-  /** Nobody could verify the answer of a task. */
+  /** A task ended without a verdict on its answer. */
   noVerdict: 8,
   /** 128 + SIGINT, as in shells. */
   cancelled: 130,

@@ -2,7 +2,7 @@
 import type * as clientModule from '@modelcontextprotocol/client'
 import type * as serverModule from '@modelcontextprotocol/server'
 import type * as stdioModule from '@modelcontextprotocol/server/stdio'
-import { HoldfastError } from '../protocol/index.ts'
+import { optionalPackage } from '../protocol/index.ts'
 
 export type ClientSdk = typeof clientModule
 export type Client = clientModule.Client
@@ -18,13 +18,14 @@ export type McpServer = serverModule.McpServer
 export type ServerContext = serverModule.ServerContext
 
 export async function clientSdk(): Promise<ClientSdk> {
-  return loaded('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client'))
+  return optionalPackage('@modelcontextprotocol/client', 'MCP', () => import('@modelcontextprotocol/client'))
 }
 
 /** The variables that a server gets of this process: PATH, HOME and a few others. */
 export async function defaultEnvironment(): Promise<Readonly<Record<string, string>>> {
-  const { getDefaultEnvironment } = await loaded(
+  const { getDefaultEnvironment } = await optionalPackage(
     '@modelcontextprotocol/client',
+    'MCP',
     () => import('@modelcontextprotocol/client/stdio'),
   )
   return getDefaultEnvironment()
@@ -32,21 +33,12 @@ export async function defaultEnvironment(): Promise<Readonly<Record<string, stri
 
 export async function serverSdk(): Promise<AgentServerSdk> {
   const [server, stdio] = await Promise.all([
-    loaded('@modelcontextprotocol/server', () => import('@modelcontextprotocol/server')),
-    loaded('@modelcontextprotocol/server', () => import('@modelcontextprotocol/server/stdio')),
+    optionalPackage('@modelcontextprotocol/server', 'MCP', () => import('@modelcontextprotocol/server')),
+    optionalPackage(
+      '@modelcontextprotocol/server',
+      'MCP',
+      () => import('@modelcontextprotocol/server/stdio'),
+    ),
   ])
   return { ...server, ...stdio }
-}
-
-async function loaded<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new HoldfastError('missing-package', {
-      message: `MCP needs the package ${name}, which is not installed: npm install ${name}`,
-      details: { package: name },
-      cause,
-    })
-  }
 }

@@ -91,6 +91,7 @@ export type {
 export { replyText } from './message.ts'
 export { nearestName } from './nearest-name.ts'
 export { type NewEntry, type NewInboxEntry, stampEntry } from './new-entry.ts'
+export { optionalPackage } from './optional-package.ts'
 export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options.ts'
 export { atLeast, checkMs, checkName, checkOptions, invalidOption, shown } from './options.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'

@@ -132,7 +132,7 @@ class FolderListing {
     const first = new FirstByName(most)
     for await (const entry of await opendir(address)) {
       this.#options.signal.throwIfAborted()
-      // What is shown is the first by name of all, so only counting ends early.
+      // The list shows the first names of all, so only counting may end early.
       if (this.#isOver && most === 0) break
       this.#entries += 1
       const dropped = first.add({ name: entry.name, isFolder: entry.isDirectory() })

@@ -39,7 +39,7 @@ export interface ExplorationOptions extends FlowOptions {
   readonly settings?: ModelOptions
   /** The folder. Default: the current one. */
   readonly cwd?: string
-  /** What the report is for: it guides the notes. */
+  /** The purpose of the report: it guides the notes. */
   readonly focus?: string
   /** In the folder. Default: notes/exploration_report.md. */
   readonly reportPath?: string

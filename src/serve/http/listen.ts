@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../../protocol/index.ts'
 import { badRequest, type Problem, problemOf, problemResponse } from '../problem.ts'
 import type { HttpServer } from './app.ts'
+import { nodeServer } from './packages.ts'
 
 export interface ListenOptions {
   /** Default: 4700. 0 is any free port. */
@@ -217,15 +218,4 @@ async function closeServer(server: Server, http: HttpServer, graceMs: number): P
   }, 20)
   await closed
   clearInterval(sweep)
-}
-
-async function nodeServer() {
-  try {
-    return await import('@hono/node-server')
-  } catch (error) {
-    throw new HoldfastError('missing-package', {
-      message: 'A server needs the package @hono/node-server: npm install hono @hono/node-server',
-      cause: error,
-    })
-  }
 }

@@ -1,26 +1,18 @@
-/** Loads the optional packages of the server when they are needed, and names the command if one is missing. */
+/** Loads the optional packages of the server when they are needed. */
+import type * as nodeServerModule from '@hono/node-server'
 import type { Hono } from 'hono'
 import type * as joseModule from 'jose'
-import { HoldfastError } from '../../protocol/index.ts'
+import { optionalPackage } from '../../protocol/index.ts'
 
 export async function newHono(): Promise<Hono> {
-  const hono = await installed('hono', () => import('hono'))
+  const hono = await optionalPackage('hono', 'holdfast/http', () => import('hono'))
   return new hono.Hono({ strict: false })
 }
 
 export function jose(): Promise<typeof joseModule> {
-  return installed('jose', () => import('jose'))
+  return optionalPackage('jose', 'bearerAuth()', () => import('jose'))
 }
 
-async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new HoldfastError('missing-package', {
-      message: `holdfast/http needs the package ${name}, which is not installed: npm install ${name}`,
-      details: { package: name },
-      cause,
-    })
-  }
+export function nodeServer(): Promise<typeof nodeServerModule> {
+  return optionalPackage('@hono/node-server', 'listen()', () => import('@hono/node-server'))
 }
