@@ -40,8 +40,8 @@ export async function openMcp({ file, cwd, env, print }: OpenMcpOptions): Promis
   return { tools, originOf: (tool) => origins.get(tool), close: mcp.close }
 }
 
-export function originText({ kind, server }: NonNullable<Tool['origin']>): string {
-  return `${kind}:${server}`
+export function originText(origin: NonNullable<Tool['origin']>): string {
+  return origin.kind === 'mcp' ? `mcp:${origin.server}` : `a2a:${origin.url}`
 }
 
 /** The definition with the tools of the servers after its own. */

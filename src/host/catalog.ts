@@ -11,6 +11,7 @@ import {
   HostedGraphConversation,
 } from './hosted.ts'
 import { Names } from './names.ts'
+import { type Trust, TrustRules } from './trust.ts'
 
 export interface CatalogConfig extends Pick<AgentConfig, 'clock' | 'timer' | 'ids'> {
   readonly store: Store
@@ -18,6 +19,7 @@ export interface CatalogConfig extends Pick<AgentConfig, 'clock' | 'timer' | 'id
   readonly graphs?: Readonly<Record<string, HostedGraph>>
   readonly flows?: Readonly<Record<string, HostedFlow>>
   readonly default?: string
+  readonly trust?: Trust
   readonly allow?: (principal: Principal, key: ContextKey) => boolean
 }
 
@@ -36,6 +38,9 @@ export interface Named extends Partial<GraphEntry> {
 export class Catalog {
   readonly #config: CatalogConfig
   readonly #names: Names<Entry>
+  /** By name; the host's own for graphs, flows and agents that are made by a function. */
+  readonly #trust: ReadonlyMap<string, TrustRules>
+  readonly #hostTrust: TrustRules
 
   constructor(config: CatalogConfig) {
     const { agents = {}, graphs = {}, flows = {}, store } = config
@@ -48,10 +53,21 @@ export class Catalog {
       ],
       config.default,
     )
+    this.#hostTrust = new TrustRules(config.trust)
+    this.#trust = new Map(
+      Object.entries(agents).flatMap(([name, agent]) =>
+        typeof agent === 'object' && agent.trust !== undefined ? [[name, new TrustRules(agent.trust)]] : [],
+      ),
+    )
   }
 
   get names(): readonly string[] {
     return this.#names.all
+  }
+
+  /** The rules of trust for one of the names. */
+  trustOf(name: string): TrustRules {
+    return this.#trust.get(name) ?? this.#hostTrust
   }
 
   /** Those of `names` that are graphs or flows. */
@@ -100,9 +116,11 @@ export class Catalog {
     const { agent } = entry
     const { allow, clock, timer, ids, store } = this.#config
     const { contextId, tenant, actor } = key
+    const { trust: _, plugins = [], ...given } = typeof agent === 'function' ? await agent(key) : agent
     return new HostedAgentConversation({
       name,
-      ...(typeof agent === 'function' ? await agent(key) : agent),
+      ...given,
+      plugins: [...plugins, this.trustOf(name).plugin(name)],
       contextId,
       owner: { tenant, actor },
       store,

@@ -39,7 +39,9 @@ import {
 import { LiveTurns } from './live-turns.ts'
 import { closedError, Pool } from './pool.ts'
 import { HostReads } from './reads.ts'
+import { type Refusal, Refusals } from './refusals.ts'
 import { Retention } from './retention.ts'
+import { isVisitor, type Trust } from './trust.ts'
 
 export interface HostConfig {
   readonly store: Store
@@ -51,6 +53,10 @@ export interface HostConfig {
   readonly flows?: Readonly<Record<string, HostedFlow>>
   /** The agent or graph of conversations whose id has no name. Default: the first. */
   readonly default?: string
+  /** Who may talk to the agents, and which remote agents these may call. Default: `careful`. An agent may have its own. */
+  readonly trust?: Trust
+  /** Called when somebody was refused for lack of trust. */
+  readonly onRefusal?: (refusal: Refusal) => void
   /** Lets principals other than the owner write to a conversation. */
   readonly allow?: (principal: Principal, key: ContextKey) => boolean
   /** Drives conversations that have no caller now, such as those that a process left. Default: this process. */
@@ -92,6 +98,8 @@ const HOST: OptionSet<HostConfig> = {
     graphs: 'an object',
     flows: 'an object',
     default: 'a text',
+    trust: null,
+    onRefusal: 'a function',
     allow: 'a function',
     engine: 'an object',
     onRequest: 'a function',
@@ -120,6 +128,7 @@ export class Host {
   readonly #pool: Pool
   readonly #gate: Gate
   readonly #live = new LiveTurns()
+  readonly #refusals: Refusals
   readonly #engine: Engine
   readonly #retention: Retention | undefined
   readonly #timer: Timer
@@ -134,6 +143,7 @@ export class Host {
     this.store = config.store
     this.#timer = config.timer ?? systemTimer
     this.#catalog = new Catalog(config)
+    this.#refusals = new Refusals(config.onRefusal)
     this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId))
     this.#pool = new Pool({
       open: (key) => this.#catalog.open(key),
@@ -155,6 +165,21 @@ export class Host {
   /** Those of `names` that take values, and no messages: graphs that are no flow. */
   get graphs(): readonly string[] {
     return this.#catalog.valueGraphs
+  }
+
+  /** Those of `names` that a caller may talk to by the rules of trust alone. */
+  namesFor(principal: Principal): readonly string[] {
+    return this.names.filter((name) => this.#catalog.trustOf(name).mayAdmit(name, principal))
+  }
+
+  /** True if some agent answers callers who are not authenticated. */
+  get admitsVisitors(): boolean {
+    return this.names.some((name) => this.#catalog.trustOf(name).admitsVisitors)
+  }
+
+  /** The newest refusals for lack of trust, at most 1,000. */
+  get refusals(): readonly Refusal[] {
+    return this.#refusals.newest
   }
 
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
@@ -188,17 +213,19 @@ export class Host {
    * Sends a message, or values to a graph; null continues a turn that was cut short. Resolves when the turn is requested,
    * as soon as there is a place; its outcome comes later, whether or not anybody waits for it.
    */
-  send(key: ContextKey, input: HostInput, options: SendOptions = {}): Promise<HostedTurn> {
-    return this.#begin(key, (hosted) => hosted.send(input, options))
+  async send(key: ContextKey, input: HostInput, options: SendOptions = {}): Promise<HostedTurn> {
+    const trusted = await this.#trusted(key, options)
+    return this.#begin(key, (hosted) => hosted.send(input, trusted))
   }
 
   /** Answers some or all open requests by their ids. */
-  answer(
+  async answer(
     key: ContextKey,
     answers: Readonly<Record<string, Json>>,
     options: SendOptions = {},
   ): Promise<HostedTurn> {
-    return this.#begin(key, (hosted) => hosted.answer(answers, options))
+    const trusted = await this.#trusted(key, options)
+    return this.#begin(key, (hosted) => hosted.answer(answers, trusted))
   }
 
   /** Cancels the running turn, whichever process drives it. */
@@ -316,6 +343,23 @@ export class Host {
         await this.store.erase(key, { at })
       },
     })
+  }
+
+  /** The options with the decision (T3). Throws `forbidden`. */
+  async #trusted(key: ContextKey, options: SendOptions): Promise<SendOptions> {
+    const { contextId, tenant, actor } = this.#catalog.checked(key)
+    const name = this.#catalog.nameOf(contextId)
+    const principal = { tenant: options.auth?.tenant ?? tenant, actor: options.auth?.actor ?? actor }
+    const isKnown = !isVisitor(principal)
+    const {
+      isAllowed,
+      reason = '',
+      record,
+    } = await this.#catalog.trustOf(name).decide({ kind: 'turn', name, contextId, principal, isKnown })
+    if (isAllowed) return { ...options, metadata: { ...options.metadata, trust: record } }
+    const at = new Date((this.#config.clock ?? systemClock).now()).toISOString()
+    this.#refusals.add({ at, key, name, reason })
+    throw new HoldfastError('forbidden', { message: reason, details: { contextId } })
   }
 
   async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {

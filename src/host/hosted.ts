@@ -14,12 +14,14 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { MessageInput } from '../turn/index.ts'
+import type { Trust } from './trust.ts'
 
 /** An agent without the fields that the host sets. */
-export type HostedAgentConfig = Omit<
-  AgentConfig,
-  'contextId' | 'owner' | 'store' | 'allow' | 'clock' | 'timer' | 'ids'
->
+export interface HostedAgentConfig
+  extends Omit<AgentConfig, 'contextId' | 'owner' | 'store' | 'allow' | 'clock' | 'timer' | 'ids'> {
+  /** Who may talk to the agent, and which remote agents it may call. Default: that of the host. */
+  readonly trust?: Trust
+}
 
 /** The conversation that an agent is opened for. */
 export type HostSession = ContextKey

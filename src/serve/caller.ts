@@ -4,6 +4,7 @@ import type { JsonObject } from '../protocol/index.ts'
 import { HttpProblem } from './problem.ts'
 
 export interface Caller {
+  /** Never `visitors`: that is the tenant of callers who were not authenticated. */
   readonly tenant: string
   readonly actor: string
   readonly scopes?: readonly string[]

@@ -17,6 +17,10 @@ export type ApprovalPolicy = (
 export interface PolicyCall extends ApprovalCall {
   readonly contextId: string
   readonly origin?: ToolOrigin
+  /** The tool is `public`. */
+  readonly isPublic?: boolean
+  /** The tool's own `approve` may ask. */
+  readonly asks?: boolean
 }
 
 export interface PolicyDecision {

@@ -42,6 +42,8 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
     | 'always'
     | 'never'
     | ((call: ApprovalCall<SchemaOutput<S>>) => Approval | Promise<Approval>)
+  /** Callers who were not authenticated may use it, where a host lets them in. Default: false. */
+  readonly public?: boolean
   /** For the person who approves a call: what it would change, such as a diff. Changes nothing. */
   readonly preview?: (input: SchemaOutput<S>, context: PreviewContext) => string | Promise<string>
   /** The source of a tool that is not of this program. */
@@ -99,6 +101,7 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly timeoutMs?: number
   readonly maxResultBytes: number
   readonly approve: 'always' | 'never' | ((call: ApprovalCall) => Approval | Promise<Approval>)
+  readonly public?: true
   readonly preview?: (input: unknown, context: PreviewContext) => string | Promise<string>
   readonly origin?: ToolOrigin
   readonly verify?: (input: unknown, context: ToolContext) => Verdict | Promise<Verdict>
@@ -113,11 +116,10 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly '~types'?: { readonly input: In; readonly output: Out }
 }
 
-/** An MCP server, by its name in the config. */
-export interface ToolOrigin {
-  readonly kind: 'mcp'
-  readonly server: string
-}
+/** An MCP server, by its name in the config; or a remote agent. */
+export type ToolOrigin =
+  | { readonly kind: 'mcp'; readonly server: string }
+  | { readonly kind: 'a2a'; readonly url: string }
 
 export interface PreviewContext {
   readonly signal: AbortSignal

@@ -108,7 +108,15 @@ async function judge(
   const { principal, contextId } = await run.info()
   await run.credentials()
   const { origin } = tool
-  const about = { tool: tool.name, input, principal, callId: call.callId, contextId }
+  const about = {
+    tool: tool.name,
+    input,
+    principal,
+    callId: call.callId,
+    contextId,
+    isPublic: tool.public === true,
+    asks: tool.approve !== 'never',
+  }
   return run.within(
     judgeCall(policies, origin === undefined ? about : { ...about, origin }, {
       secrets: run.secrets,

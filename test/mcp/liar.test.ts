@@ -226,7 +226,7 @@ describe('a server that cannot be reached', () => {
       },
       { onProblem: ({ server }) => problems.push(server) },
     )
-    expect((await mcp.tools()).every(({ origin }) => origin?.server === 'strict')).toBe(true)
+    for (const { origin } of await mcp.tools()) expect(origin).toEqual({ kind: 'mcp', server: 'strict' })
     expect(mcp.status()).toMatchObject([
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
       { state: 'failed', error: 'It did not answer within 300 ms.' },

@@ -1,6 +1,6 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
 import { debugThrown, systemClock } from '../../base/index.ts'
-import type { Host } from '../../host/index.ts'
+import { type Host, isVisitor } from '../../host/index.ts'
 import {
   checkOptions,
   defined,
@@ -24,6 +24,7 @@ import { newHono } from './packages.ts'
 import { isPageBuilt, type PageFile, readPage } from './page.ts'
 import { type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
+import { hasCredentials, VISITOR_KEY, visitorOf } from './visitor.ts'
 
 export interface HttpOptions {
   /** Says whose a request is. Without it every caller is the local owner: for loopback only. */
@@ -189,6 +190,7 @@ interface Guarded extends Pick<Mount, 'problem'> {
 
 interface Seen {
   caller?: Caller
+  visitorKey?: string
 }
 
 class Server {
@@ -222,7 +224,7 @@ class Server {
               ...corsHeaders(origin),
               'access-control-allow-methods': 'GET, POST, DELETE',
               'access-control-allow-headers':
-                'authorization, content-type, idempotency-key, last-event-id, x-api-key',
+                'authorization, content-type, idempotency-key, last-event-id, x-api-key, x-visitor-key',
               'access-control-max-age': '600',
             }),
       },
@@ -232,6 +234,7 @@ class Server {
   answer(request: Request, { route, checks, params }: Matched): Promise<Response> {
     return this.guarded(request, { route: route.id }, async (seen) => {
       const caller = await this.#admitted(request, route.isPublic ? undefined : seen)
+      if (route.isForKnown && isVisitor(caller)) throw unauthorized()
       const call: RouteCall = {
         request,
         params: decoded(params),
@@ -285,26 +288,32 @@ class Server {
       route,
       status: response.status,
       ms,
-      ...seen,
+      ...defined({ caller: seen.caller }),
       ...(problem ? { code: problem.code } : {}),
     })
+    if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
     return this.#finished(request, response)
   }
 
   /** The caller, within their limits; nobody in particular on a public route, where `seen` is undefined. */
   async #admitted(request: Request, seen: Seen | undefined): Promise<Caller> {
-    const caller = seen === undefined ? LOCAL : await this.#caller(request)
+    const caller = seen === undefined ? LOCAL : await this.#caller(request, seen)
     if (seen !== undefined) seen.caller = caller
-    this.#rate.take(seen === undefined ? 'public' : callerName(caller))
+    // A visitor may have any number of keys.
+    this.#rate.take(seen === undefined ? 'public' : isVisitor(caller) ? 'visitors' : callerName(caller))
     return caller
   }
 
-  async #caller(request: Request): Promise<Caller> {
+  async #caller(request: Request, seen: Seen): Promise<Caller> {
     const { authenticate } = this.#options
     if (authenticate === undefined) return LOCAL
     const caller = await authenticate(request)
-    if (caller === undefined) throw unauthorized()
-    return caller
+    if (caller !== undefined && !isVisitor(caller)) return caller
+    if (caller !== undefined || hasCredentials(request) || !this.#shared.host.admitsVisitors)
+      throw unauthorized()
+    const visitor = visitorOf(request)
+    seen.visitorKey = visitor.key
+    return visitor.caller
   }
 
   get #maxBodyBytes(): number {

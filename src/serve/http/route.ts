@@ -19,6 +19,8 @@ export interface Route {
   readonly responses: Readonly<Record<number, RouteResponse>>
   /** Needs no caller. */
   readonly isPublic?: true
+  /** Not for visitors. */
+  readonly isForKnown?: true
   readonly handle: (call: RouteCall) => Promise<Response> | Response
 }
 

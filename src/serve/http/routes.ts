@@ -47,6 +47,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/metrics',
     id: 'metrics',
+    isForKnown: true,
     summary: 'Counters in the text format of Prometheus',
     responses: { 200: { description: 'The counters', types: ['text/plain'] } },
     handle: ({ server }) =>
@@ -58,7 +59,10 @@ export const ROUTES: readonly Route[] = [
     id: 'listAgents',
     summary: 'The names of agents and graphs',
     responses: { 200: { description: 'All names, and those of graphs', schema: schema.NAMES } },
-    handle: ({ server: { host } }) => json({ agents: host.names, graphs: host.graphs }),
+    handle: ({ caller, server: { host } }) => {
+      const agents = host.namesFor(caller)
+      return json({ agents, graphs: host.graphs.filter((name) => agents.includes(name)) })
+    },
   },
   {
     method: 'GET',

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createHost, type HostConfig, type Trust, VISITORS } from '../../src/host/index.ts'
+import { defineTool, memoryStore } from '../../src/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+
+const KNOWN = { tenant: 'acme', actor: 'ann' }
+const LISTED = { tenant: 'acme', actor: 'bob' }
+const VISITOR = { tenant: VISITORS, actor: 'visitor_1' }
+
+const tool = (name: string, more: object = {}) =>
+  defineTool({ name, description: name, input: z.object({}), run: () => `${name} ran`, ...more })
+
+function hostWith(trust: Trust | undefined, more: Partial<HostConfig> = {}, script: unknown[] = ['Hello.']) {
+  const model = new ScriptedModel(script as ConstructorParameters<typeof ScriptedModel>[0])
+  const tools = [
+    tool('lookup', { public: true }),
+    tool('pay'),
+    tool('book', { public: true, approve: 'always' }),
+    tool('ring', { origin: { kind: 'a2a', url: 'https://agents.example/team/ring' } }),
+  ]
+  const agent = { model, tools, ...(trust === undefined ? {} : { trust }) }
+  return createHost({ store: memoryStore(), agents: { helper: agent }, ...more })
+}
+
+async function talk(host: ReturnType<typeof createHost>, principal: typeof KNOWN) {
+  try {
+    const turn = await host.send({ ...principal, contextId: 'helper:1' }, 'Hi', { auth: principal })
+    return (await turn.outcome).reason
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+const lists = { principals: [LISTED] }
+
+describe('trust', () => {
+  test.each<[string, Trust | undefined, string, string, string]>([
+    ['the default', undefined, 'stop', 'stop', 'forbidden'],
+    ['open', 'open', 'stop', 'stop', 'stop'],
+    ['careful', 'careful', 'stop', 'stop', 'forbidden'],
+    ['careful and public', { public: true }, 'stop', 'stop', 'stop'],
+    ['strict', 'strict', 'forbidden', 'forbidden', 'forbidden'],
+    ['strict with a list', { level: 'strict', ...lists }, 'forbidden', 'stop', 'forbidden'],
+    ['strict is never public', { level: 'strict', public: true }, 'forbidden', 'forbidden', 'forbidden'],
+    ['a policy that refuses', { level: 'open', decide: () => false }, 'forbidden', 'forbidden', 'forbidden'],
+    [
+      'a policy that fails',
+      { decide: () => Promise.reject(new Error('down')) },
+      'forbidden',
+      'forbidden',
+      'forbidden',
+    ],
+    [
+      'a policy comes after the rules',
+      { level: 'strict', ...lists, decide: ({ principal }) => principal.actor === 'ann' },
+      'forbidden',
+      'forbidden',
+      'forbidden',
+    ],
+  ])('%s: known, listed and unknown callers', async (_, trust, known, listed, unknown) => {
+    expect(await talk(hostWith(trust), KNOWN)).toBe(known)
+    expect(await talk(hostWith(trust), LISTED)).toBe(listed)
+    expect(await talk(hostWith(trust), VISITOR)).toBe(unknown)
+    // The same as the trust of the host.
+    const own = trust === undefined ? {} : { trust }
+    expect(await talk(hostWith(undefined, own), KNOWN)).toBe(known)
+  })
+
+  test('a decision is stored with the input, whatever the caller writes; a refusal stores nothing', async () => {
+    const seen: string[] = []
+    const host = hostWith({ level: 'strict', ...lists }, { onRefusal: ({ reason }) => seen.push(reason) })
+    const key = { ...LISTED, contextId: 'helper:1' }
+    const metadata = { trust: 'complete', topic: 'x' }
+    await (await host.send(key, 'Hi', { auth: LISTED, metadata })).outcome
+    const [input] = await host.store.read(key)
+    expect(input).toMatchObject({
+      type: 'input',
+      data: { metadata: { topic: 'x', trust: { level: 'strict', known: true, by: 'rules' } } },
+    })
+    const foreign = { ...KNOWN, contextId: 'helper:1' }
+    await expect(host.send(foreign, 'Hi', { auth: KNOWN })).rejects.toThrow('answers listed callers only')
+    expect(await host.store.head(foreign)).toBeUndefined()
+    expect(seen).toEqual(['"helper" answers listed callers only.'])
+    for (let i = 0; i < 2500; i++) await host.send(foreign, 'Hi').catch(() => {})
+    expect(host.refusals).toHaveLength(1000)
+    expect(host.refusals.at(-1)).toMatchObject({ key: foreign, name: 'helper' })
+  })
+
+  test('an unknown caller gets public tools, and is asked where a tool asks, even if a policy allows', async () => {
+    const calls = { calls: ['lookup', 'pay', 'book'].map((name) => ({ tool: name, args: {} })) }
+    const allowsAll = { name: 'all', approve: () => ({ decision: 'allow' }) as const }
+    const outcomeFor = async (principal: typeof KNOWN) => {
+      const model = new ScriptedModel([calls, 'Done.'] as ConstructorParameters<typeof ScriptedModel>[0])
+      const tools = [
+        tool('lookup', { public: true }),
+        tool('pay'),
+        tool('book', { public: true, approve: 'always' }),
+      ]
+      const agent = { model, tools, plugins: [allowsAll], trust: { public: true } }
+      const host = createHost({ store: memoryStore(), agents: { helper: agent } })
+      const key = { ...principal, contextId: 'helper:1' }
+      const { requests } = await (await host.send(key, 'Hi', { auth: principal })).outcome
+      const ends = (await host.store.read(key)).filter(({ type }) => type === 'tool.end')
+      return {
+        asked: requests.map(({ about }) => about?.['tool']),
+        outputs: ends.map(({ data }) => String(data['output'])),
+      }
+    }
+    expect(await outcomeFor(KNOWN)).toEqual({ asked: [], outputs: ['lookup ran', 'pay ran', 'book ran'] })
+    const { asked, outputs } = await outcomeFor(VISITOR)
+    expect(asked).toEqual(['book'])
+    expect(outputs.toSorted()).toEqual([
+      'Denied by trust: It is not for unknown callers. Do not repeat it; find another way, or ask.',
+      'lookup ran',
+    ])
+  })
+
+  test.each<[Trust, string]>([
+    ['careful', 'ring ran'],
+    [{ level: 'strict', ...lists, remotes: ['https://agents.example/team'] }, 'ring ran'],
+    [{ level: 'strict', ...lists, remotes: ['https://agents.example/te'] }, 'Denied by trust'],
+    [{ level: 'strict', ...lists, remotes: ['https://agents.example:8443/team'] }, 'Denied by trust'],
+    [{ level: 'strict', ...lists }, 'Denied by trust'],
+    [{ decide: ({ kind }) => kind === 'turn' }, 'Denied by trust'],
+  ])('a remote agent is called only if %j allows it', async (trust, expected) => {
+    const host = hostWith(trust, {}, [{ calls: [{ tool: 'ring', args: {} }] }, 'Done.'])
+    const key = { ...LISTED, contextId: 'helper:1' }
+    await (await host.send(key, 'Hi', { auth: LISTED })).outcome
+    const end = (await host.store.read(key)).find(({ type }) => type === 'tool.end')
+    expect(end?.data['output']).toContain(expected)
+  })
+
+  test('a model is asked after the rules, and one that fails refuses', async () => {
+    const judge = new ScriptedModel(['{"admit":true}', '{"admit":false}', new Error('down') as never])
+    const trust = { decide: { model: judge, system: 'Admit ann once.', settings: { retries: 0 } } }
+    expect(await talk(hostWith(trust), KNOWN)).toBe('stop')
+    expect(await talk(hostWith(trust), VISITOR)).toBe('forbidden')
+    expect(judge.calls).toHaveLength(1)
+    expect(await talk(hostWith(trust), KNOWN)).toBe('forbidden')
+    expect(await talk(hostWith(trust), KNOWN)).toBe('forbidden')
+  })
+
+  test.each([
+    [{ decide: { model: 'x' } }, 'trust.decide must be a function or { model, system }'],
+    ['closed', "trust must be 'open', 'careful', 'strict' or an object"],
+    [{ levle: 'open' }, 'level'],
+    [{ remotes: ['agents.example'] }, 'is no address'],
+  ])('bad trust %j is refused', (trust, message) => {
+    expect(() => hostWith(trust as Trust)).toThrow(message)
+  })
+})

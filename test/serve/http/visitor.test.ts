@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import type { Trust } from '../../../src/host/index.ts'
+import { memoryStore } from '../../../src/index.ts'
+import { ScriptedModel } from '../../../src/testing/index.ts'
+import { open } from './kit.ts'
+
+const model = () => new ScriptedModel(Array.from({ length: 20 }, () => 'Hello.'))
+
+async function server(trust: Trust) {
+  const { call } = await open(
+    {
+      store: memoryStore(),
+      agents: { desk: { model: model(), trust }, staff: { model: model() } },
+    },
+    {
+      authenticate: (request) =>
+        request.headers.get('authorization') === 'Bearer forged-visitor'
+          ? { tenant: 'visitors', actor: 'ann' }
+          : undefined,
+    },
+  )
+  return (path: string, key?: string, json?: unknown, headers: Record<string, string> = {}) =>
+    call(path, {
+      ...(json === undefined ? {} : { json }),
+      headers: { ...headers, ...(key === undefined ? {} : { 'x-visitor-key': key }) },
+    })
+}
+
+describe('callers who are not authenticated', () => {
+  test('are refused unless an agent answers them', async () => {
+    const call = await server('careful')
+    expect((await call('/agents')).status).toBe(401)
+    expect(
+      (await call('/conversations/desk:1/messages?wait=true', undefined, { message: 'Hi' })).status,
+    ).toBe(401)
+  })
+
+  test('hold their conversations by their key, and see public agents only', async () => {
+    const call = await server({ public: true })
+    const first = await call('/conversations/desk:1/messages?wait=true', undefined, { message: 'Hi' })
+    expect(await first.json()).toMatchObject({ text: 'Hello.' })
+    const key = first.headers.get('x-visitor-key') as string
+    expect((await call('/conversations/desk:1', key)).status).toBe(200)
+    expect((await call('/conversations/desk:1')).status).toBe(404)
+    expect((await call('/conversations/desk:1', 'another_key_of_32_characters_or_more')).status).toBe(404)
+    expect(await (await call('/agents', key)).json()).toEqual({ agents: ['desk'], graphs: [] })
+    const staff = await call('/conversations/staff:1/messages?wait=true', key, { message: 'Hi' })
+    expect([staff.status, ((await staff.json()) as { code: string }).code]).toEqual([403, 'forbidden'])
+    expect((await call('/metrics', key)).status).toBe(401)
+    expect((await call('/conversations/desk:1', 'short')).status).toBe(400)
+  })
+
+  test('are not those with false credentials, and no token makes one', async () => {
+    const call = await server({ public: true })
+    for (const authorization of ['Bearer wrong', 'Bearer forged-visitor', 'Basic x'])
+      expect((await call('/agents', undefined, undefined, { authorization })).status).toBe(401)
+    expect((await call('/agents', undefined, undefined, { 'x-api-key': 'wrong' })).status).toBe(401)
+  })
+})
