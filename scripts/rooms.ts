@@ -82,6 +82,12 @@ export const rooms: readonly Room[] = [
       '@modelcontextprotocol/server/stdio',
     ],
   },
+  {
+    name: 'remote',
+    rooms: [...ground, 'tool', 'graph'],
+    // Type-only: the package is loaded when it is needed.
+    packages: ['@a2a-js/sdk', '@a2a-js/sdk/client', '@a2a-js/sdk/errors'],
+  },
   { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'], latePackages: ['web-tree-sitter'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop', 'terminal'] },
   // Type-only: the package is loaded when it is needed.

@@ -35,36 +35,29 @@ async function talk(host: ReturnType<typeof createHost>, principal: typeof KNOWN
 const lists = { principals: [LISTED] }
 
 describe('trust', () => {
-  test.each<[string, Trust | undefined, string, string, string]>([
-    ['the default', undefined, 'stop', 'stop', 'forbidden'],
-    ['open', 'open', 'stop', 'stop', 'stop'],
-    ['careful', 'careful', 'stop', 'stop', 'forbidden'],
-    ['careful and public', { public: true }, 'stop', 'stop', 'stop'],
-    ['strict', 'strict', 'forbidden', 'forbidden', 'forbidden'],
-    ['strict with a list', { level: 'strict', ...lists }, 'forbidden', 'stop', 'forbidden'],
-    ['strict is never public', { level: 'strict', public: true }, 'forbidden', 'forbidden', 'forbidden'],
-    ['a policy that refuses', { level: 'open', decide: () => false }, 'forbidden', 'forbidden', 'forbidden'],
+  const policy = ({ principal }: { principal: { actor: string } }) => principal.actor === 'ann'
+  test.each<[string, Trust | undefined, string]>([
+    ['the default', undefined, 'stop stop forbidden'],
+    ['open', 'open', 'stop stop stop'],
+    ['careful', 'careful', 'stop stop forbidden'],
+    ['careful and public', { public: true }, 'stop stop stop'],
+    ['strict', 'strict', 'forbidden forbidden forbidden'],
+    ['strict with a list', { level: 'strict', ...lists }, 'forbidden stop forbidden'],
+    ['strict is never public', { level: 'strict', public: true }, 'forbidden forbidden forbidden'],
+    ['a policy that refuses', { level: 'open', decide: () => false }, 'forbidden forbidden forbidden'],
     [
       'a policy that fails',
       { decide: () => Promise.reject(new Error('down')) },
-      'forbidden',
-      'forbidden',
-      'forbidden',
+      'forbidden forbidden forbidden',
     ],
-    [
-      'a policy comes after the rules',
-      { level: 'strict', ...lists, decide: ({ principal }) => principal.actor === 'ann' },
-      'forbidden',
-      'forbidden',
-      'forbidden',
-    ],
-  ])('%s: known, listed and unknown callers', async (_, trust, known, listed, unknown) => {
-    expect(await talk(hostWith(trust), KNOWN)).toBe(known)
-    expect(await talk(hostWith(trust), LISTED)).toBe(listed)
-    expect(await talk(hostWith(trust), VISITOR)).toBe(unknown)
-    // The same as the trust of the host.
-    const own = trust === undefined ? {} : { trust }
-    expect(await talk(hostWith(undefined, own), KNOWN)).toBe(known)
+    ['rules, then a policy', { level: 'strict', ...lists, decide: policy }, 'forbidden forbidden forbidden'],
+  ])('%s: known, listed and unknown callers', async (_, trust, expected) => {
+    const callers = [KNOWN, LISTED, VISITOR]
+    const own = await Promise.all(callers.map((each) => talk(hostWith(trust), each)))
+    expect(own.join(' ')).toBe(expected)
+    const ofHost = trust === undefined ? {} : { trust }
+    const all = await Promise.all(callers.map((each) => talk(hostWith(undefined, ofHost), each)))
+    expect(all.join(' ')).toBe(expected)
   })
 
   test('a decision is stored with the input, whatever the caller writes; a refusal stores nothing', async () => {

@@ -19,41 +19,39 @@ async function server(trust: Trust) {
           : undefined,
     },
   )
-  return (path: string, key?: string, json?: unknown, headers: Record<string, string> = {}) =>
-    call(path, {
-      ...(json === undefined ? {} : { json }),
-      headers: { ...headers, ...(key === undefined ? {} : { 'x-visitor-key': key }) },
-    })
+  return (path: string, headers: Record<string, string> = {}, json?: unknown) =>
+    call(path, { ...(json === undefined ? {} : { json }), headers })
 }
 
 describe('callers who are not authenticated', () => {
   test('are refused unless an agent answers them', async () => {
     const call = await server('careful')
     expect((await call('/agents')).status).toBe(401)
-    expect(
-      (await call('/conversations/desk:1/messages?wait=true', undefined, { message: 'Hi' })).status,
-    ).toBe(401)
+    expect((await call('/conversations/desk:1/messages?wait=true', {}, { message: 'Hi' })).status).toBe(401)
   })
 
   test('hold their conversations by their key, and see public agents only', async () => {
     const call = await server({ public: true })
-    const first = await call('/conversations/desk:1/messages?wait=true', undefined, { message: 'Hi' })
+    const first = await call('/conversations/desk:1/messages?wait=true', {}, { message: 'Hi' })
     expect(await first.json()).toMatchObject({ text: 'Hello.' })
-    const key = first.headers.get('x-visitor-key') as string
+    const key = { 'x-visitor-key': first.headers.get('x-visitor-key') as string }
     expect((await call('/conversations/desk:1', key)).status).toBe(200)
     expect((await call('/conversations/desk:1')).status).toBe(404)
-    expect((await call('/conversations/desk:1', 'another_key_of_32_characters_or_more')).status).toBe(404)
+    expect(
+      (await call('/conversations/desk:1', { 'x-visitor-key': 'another_key_of_32_characters_or_more' }))
+        .status,
+    ).toBe(404)
     expect(await (await call('/agents', key)).json()).toEqual({ agents: ['desk'], graphs: [] })
     const staff = await call('/conversations/staff:1/messages?wait=true', key, { message: 'Hi' })
     expect([staff.status, ((await staff.json()) as { code: string }).code]).toEqual([403, 'forbidden'])
     expect((await call('/metrics', key)).status).toBe(401)
-    expect((await call('/conversations/desk:1', 'short')).status).toBe(400)
+    expect((await call('/conversations/desk:1', { 'x-visitor-key': 'short' })).status).toBe(400)
   })
 
   test('are not those with false credentials, and no token makes one', async () => {
     const call = await server({ public: true })
     for (const authorization of ['Bearer wrong', 'Bearer forged-visitor', 'Basic x'])
-      expect((await call('/agents', undefined, undefined, { authorization })).status).toBe(401)
-    expect((await call('/agents', undefined, undefined, { 'x-api-key': 'wrong' })).status).toBe(401)
+      expect((await call('/agents', { authorization })).status).toBe(401)
+    expect((await call('/agents', { 'x-api-key': 'wrong' })).status).toBe(401)
   })
 })

@@ -1,0 +1,62 @@
+/**
+ * The connection to a remote agent. Requests go to the origin of the configured address only, whatever its card says, and follow no
+ * redirect: credentials travel with them.
+ */
+import type { Client } from '@a2a-js/sdk/client'
+import { HoldfastError, quote } from '../protocol/index.ts'
+import { type RemoteSdk, remoteSdk } from './sdk.ts'
+
+export interface ConnectOptions {
+  /** The address of the agent: where its card is, or the folder below which `.well-known/agent-card.json` is. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fetch?: typeof fetch
+}
+
+export interface Connected {
+  readonly sdk: RemoteSdk
+  readonly client: Client
+  /** The HTTP status of the newest answer. */
+  readonly lastStatus: () => number | undefined
+}
+
+export async function connect({ url, headers, fetch: given = fetch }: ConnectOptions): Promise<Connected> {
+  const sdk = await remoteSdk()
+  const { origin } = new URL(url)
+  let lastStatus: number | undefined
+  const fetchImpl: typeof fetch = async (input, init) => {
+    const target = new URL(input instanceof Request ? input.url : input)
+    if (target.origin !== origin)
+      throw new HoldfastError('forbidden', {
+        message: `The card of ${quote(url)} names another origin, ${target.origin}. Give the address of the agent itself.`,
+      })
+    const all = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(headers)) all.set(name, value)
+    lastStatus = undefined
+    const response = await given(target, { ...init, headers: all, redirect: 'error' })
+    lastStatus = response.status
+    return response
+  }
+  const legacyCompat = { enabled: true }
+  const factory = new sdk.ClientFactory({
+    transports: [
+      new sdk.JsonRpcTransportFactory({ fetchImpl, legacyCompat }),
+      new sdk.RestTransportFactory({ fetchImpl, legacyCompat }),
+    ],
+    cardResolver: new sdk.DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
+  })
+  const client = url.endsWith('.json')
+    ? await factory.createFromUrl(url, '')
+    : await factory.createFromUrl(url)
+  return { sdk, client, lastStatus: () => lastStatus }
+}
+
+/** The address, if it is one that can be called. */
+export function checkUrl(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '')
+    throw new HoldfastError('invalid-option', {
+      message: `${quote(url)} is no address of a remote agent. Write it as https://agents.example/support, without a password.`,
+    })
+  return url
+}

@@ -1,0 +1,268 @@
+/**
+ * A task of a remote agent: sends a message, and follows the task over lost connections until it ends or asks. Knows no tool.
+ *
+ * F1  A message is sent once. A connection that is lost after the task is known is followed by a subscription, not by a message.
+ * F2  A task whose state cannot be learned within the bounds has an unknown outcome.
+ */
+import type { Message, Part, StreamResponse, Task } from '@a2a-js/sdk'
+import type { Client } from '@a2a-js/sdk/client'
+import type { Timer } from '../base/index.ts'
+import type { Json } from '../protocol/index.ts'
+import { thrownText, UnknownOutcome } from '../tool/index.ts'
+import type { RemoteSdk } from './sdk.ts'
+
+export interface RemoteTask {
+  readonly taskId: string
+  readonly contextId: string
+}
+
+export interface RemoteReply extends Partial<RemoteTask> {
+  readonly state: 'completed' | 'failed' | 'cancelled' | 'rejected' | 'input-required' | 'auth-required'
+  readonly text: string
+  /** Data parts. */
+  readonly data: readonly Json[]
+}
+
+export interface Follow {
+  readonly sdk: RemoteSdk
+  readonly client: Client
+  readonly timer: Timer
+  readonly signal: AbortSignal
+  /** The HTTP status of the newest answer. */
+  readonly lastStatus: () => number | undefined
+  /** The task became known. Awaited before anything else is read. */
+  readonly onTask: (task: RemoteTask) => Promise<void>
+  readonly onProgress: (text: string) => void
+}
+
+/** Tries to reach a known task again, with growing waits: about a minute in all. */
+const TRIES = 8
+const FIRST_WAIT_MS = 250
+
+export async function sendMessage(
+  follow: Follow,
+  message: { readonly messageId: string; readonly text: string } & Partial<RemoteTask>,
+): Promise<RemoteReply> {
+  const { client, sdk, signal } = follow
+  const { messageId, text, taskId = '', contextId = '' } = message
+  const request = {
+    tenant: '',
+    message: {
+      messageId,
+      taskId,
+      contextId,
+      role: sdk.Role.ROLE_USER,
+      parts: [
+        {
+          content: { $case: 'text' as const, value: text },
+          metadata: undefined,
+          filename: '',
+          mediaType: '',
+        },
+      ],
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    },
+    configuration: undefined,
+    metadata: undefined,
+  }
+  // The task may come with the state from before this message.
+  const known = taskId === '' ? undefined : { taskId, contextId, stale: INTERRUPTED }
+  return new Following(follow, known).read(() => client.sendMessageStream(request, { signal }))
+}
+
+/** The reply of a task that was begun before. `stale`: states that the task is about to leave. */
+export function followTask(
+  follow: Follow,
+  task: RemoteTask & { readonly stale?: readonly RemoteReply['state'][] },
+): Promise<RemoteReply> {
+  return new Following(follow, task).again()
+}
+
+const INTERRUPTED: readonly RemoteReply['state'][] = ['input-required', 'auth-required']
+
+class Following {
+  readonly #follow: Follow
+  readonly #texts = new Map<string, string>()
+  readonly #data: Json[] = []
+  #task: RemoteTask | undefined
+  #reply: RemoteReply | undefined
+  /** States that a whole task may still show, although it is about to leave them. */
+  #stale: readonly RemoteReply['state'][]
+  #staleReply: RemoteReply | undefined
+
+  constructor(follow: Follow, task: Parameters<typeof followTask>[1] | undefined) {
+    const { stale = [], ...known } = task ?? {}
+    this.#follow = follow
+    this.#task = task === undefined ? undefined : (known as RemoteTask)
+    this.#stale = stale
+  }
+
+  async read(open: () => AsyncGenerator<StreamResponse, void, undefined>): Promise<RemoteReply> {
+    try {
+      for await (const event of open()) {
+        await this.#take(event)
+        if (this.#reply !== undefined) return this.#reply
+      }
+    } catch (error) {
+      this.#follow.signal.throwIfAborted()
+      if (this.#task === undefined) throw this.#sendFailed(error)
+    }
+    return this.again()
+  }
+
+  /** The task from where it is now: its state, then its events (F1). */
+  async again(): Promise<RemoteReply> {
+    const { client, sdk, signal, timer } = this.#follow
+    const { taskId } = this.#known
+    let why = 'the connection ended'
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        await this.#whole(await client.getTask({ tenant: '', id: taskId, historyLength: 0 }, { signal }))
+        if (this.#reply !== undefined) return this.#reply
+        for await (const event of client.resubscribeTask({ tenant: '', id: taskId }, { signal })) {
+          attempt = 0
+          await this.#take(event)
+          if (this.#reply !== undefined) return this.#reply
+        }
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof sdk.TaskNotFoundError)
+          throw lost(`It does not know the task ${taskId} any more.`)
+        why = thrownText(error)
+      }
+      await timer.wait(FIRST_WAIT_MS * 2 ** attempt, { signal })
+    }
+    if (this.#staleReply !== undefined) return this.#staleReply
+    throw lost(`The task ${taskId} cannot be reached: ${why}`)
+  }
+
+  get #known(): RemoteTask {
+    if (this.#task === undefined) throw lost('It ended the connection before it named a task.')
+    return this.#task
+  }
+
+  async #take({ payload }: StreamResponse): Promise<void> {
+    if (payload === undefined) return undefined
+    switch (payload.$case) {
+      case 'task':
+        return this.#whole(payload.value)
+      case 'message':
+        this.#reply = { state: 'completed', ...this.#content(payload.value) }
+        return
+      case 'artifactUpdate': {
+        const { artifact, append, taskId, contextId } = payload.value
+        await this.#name({ taskId, contextId })
+        if (artifact !== undefined) this.#artifact(artifact.artifactId, artifact.parts, append)
+        return
+      }
+      case 'statusUpdate': {
+        const { status, taskId, contextId } = payload.value
+        this.#stale = []
+        await this.#name({ taskId, contextId })
+        this.#status(status)
+      }
+    }
+  }
+
+  async #whole({ id, contextId, artifacts, status }: Task): Promise<void> {
+    await this.#name({ taskId: id, contextId })
+    this.#texts.clear()
+    this.#data.length = 0
+    for (const { artifactId, parts } of artifacts) this.#artifact(artifactId, parts, false)
+    this.#status(status)
+    if (this.#reply === undefined || !this.#stale.includes(this.#reply.state)) return
+    this.#staleReply = this.#reply
+    this.#reply = undefined
+  }
+
+  async #name(task: RemoteTask): Promise<void> {
+    if (this.#task !== undefined) return
+    this.#task = task
+    await this.#follow.onTask(task)
+  }
+
+  #artifact(id: string, parts: readonly Part[], isMore: boolean): void {
+    const text = textOf(parts)
+    this.#texts.set(id, isMore ? (this.#texts.get(id) ?? '') + text : text)
+    this.#data.push(...dataOf(parts))
+    if (text !== '') this.#follow.onProgress(text)
+  }
+
+  #status(status: Task['status']): void {
+    const state = status && stateOf(this.#follow.sdk, status.state)
+    const said = status?.message === undefined ? '' : textOf(status.message.parts)
+    if (state === undefined) {
+      if (said !== '') this.#follow.onProgress(said)
+      return
+    }
+    const texts = [...this.#texts.values(), said].filter((text) => text !== '')
+    const data = [...this.#data, ...dataOf(status?.message?.parts ?? [])]
+    this.#reply = { state, text: texts.join('\n\n'), data, ...this.#task }
+  }
+
+  #content({ parts, taskId, contextId }: Message): Omit<RemoteReply, 'state'> {
+    const task = taskId === '' ? {} : { taskId, contextId }
+    return { text: textOf(parts), data: dataOf(parts), ...task }
+  }
+
+  #sendFailed(error: unknown): Error {
+    if (isUnsent(error)) return new Error(`The remote agent cannot be reached: ${thrownText(error)}`)
+    if (isRefusal(this.#follow, error))
+      return new Error(`The remote agent refused the message: ${thrownText(error)}`)
+    return lost(thrownText(error))
+  }
+}
+
+function lost(why: string): UnknownOutcome {
+  return new UnknownOutcome(`The remote agent was lost. ${why}`, 'connection-lost')
+}
+
+function stateOf(sdk: RemoteSdk, state: number): RemoteReply['state'] | undefined {
+  const { TaskState } = sdk
+  const states: Readonly<Record<number, RemoteReply['state']>> = {
+    [TaskState.TASK_STATE_COMPLETED]: 'completed',
+    [TaskState.TASK_STATE_FAILED]: 'failed',
+    [TaskState.TASK_STATE_CANCELED]: 'cancelled',
+    [TaskState.TASK_STATE_REJECTED]: 'rejected',
+    [TaskState.TASK_STATE_INPUT_REQUIRED]: 'input-required',
+    [TaskState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
+  }
+  return states[state]
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts
+    .map(({ content }) =>
+      content?.$case === 'text' ? content.value : content?.$case === 'url' ? content.value : '',
+    )
+    .join('')
+}
+
+function dataOf(parts: readonly Part[]): Json[] {
+  return parts.flatMap(({ content }) => (content?.$case === 'data' ? [content.value as Json] : []))
+}
+
+const UNSENT: readonly unknown[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]
+
+function isUnsent(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown }
+  return UNSENT.includes(code) || (cause !== undefined && isUnsent(cause))
+}
+
+/** True if the agent itself answered that it did nothing. */
+function isRefusal({ sdk, lastStatus }: Follow, error: unknown): boolean {
+  const status = lastStatus() ?? 0
+  if (status >= 400 && status < 500) return true
+  return error instanceof sdk.A2AError && !VAGUE.includes(error.name)
+}
+
+/** Errors after which the agent may have done something. */
+const VAGUE: readonly string[] = ['A2AError', 'InvalidAgentResponseError', 'JsonRpcTransportError']

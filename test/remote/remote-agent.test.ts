@@ -1,0 +1,260 @@
+import { InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import { Agent, memoryStore } from '../../src/index.ts'
+import { type RemoteAgentOptions, remoteAgent, remoteNode } from '../../src/remote/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { until } from '../turn/kit.ts'
+import { type Behaviour, type SampleAgent, sampleAgent } from './sample-agent.ts'
+
+const closing: SampleAgent[] = []
+
+afterEach(async () => {
+  for (const each of closing.splice(0)) await each.close()
+})
+
+async function remote(behaviour: Behaviour, options: Parameters<typeof sampleAgent>[1] = {}) {
+  const agent = await sampleAgent(behaviour, options)
+  closing.push(agent)
+  return agent
+}
+
+const BOOK = { calls: [{ tool: 'travel', args: { message: 'Book a trip' } }] }
+
+function caller(url: string, more: Partial<RemoteAgentOptions> = {}, script: unknown[] = [BOOK, 'Done.']) {
+  const travel = remoteAgent({ name: 'travel', description: 'Books trips.', url, ...more })
+  const model = new ScriptedModel(script as ConstructorParameters<typeof ScriptedModel>[0])
+  return new Agent({ contextId: 'c1', store: memoryStore(), model, tools: [travel] })
+}
+
+async function ends(agent: Agent) {
+  const entries = await agent.store.read({ tenant: 'local', actor: 'local', contextId: 'c1' })
+  return entries.filter(({ type }) => type === 'tool.end').map(({ data }) => [data['status'], data['output']])
+}
+
+describe('a remote agent as a tool', () => {
+  test.each(['JSONRPC', 'HTTP+JSON'] as const)(
+    'over %s, with its artifact as the result',
+    async (transport) => {
+      const { url, received } = await remote(
+        async ({ artifact, say }) => {
+          artifact('To ')
+          artifact('Brest', true)
+          say('TASK_STATE_COMPLETED')
+        },
+        { transport },
+      )
+      const agent = caller(url)
+      await agent.executeTurn('Hi').outcome
+      expect(await ends(agent)).toEqual([['ok', 'To Brest']])
+      expect(received).toEqual(['Book a trip'])
+    },
+  )
+
+  test('gives data, failures and rejections as they are', async () => {
+    const { url } = await remote(({ text, data, say }) => {
+      if (text === 'data') data({ price: 7 })
+      say(
+        text === 'fail'
+          ? 'TASK_STATE_FAILED'
+          : text === 'no'
+            ? 'TASK_STATE_REJECTED'
+            : 'TASK_STATE_COMPLETED',
+        text,
+      )
+    })
+    const calls = ['data', 'fail', 'no'].map((message) => ({ tool: 'travel', args: { message } }))
+    const agent = caller(url, {}, [{ calls }, 'Done.'])
+    await agent.executeTurn('Hi').outcome
+    const found = await ends(agent)
+    expect(found).toHaveLength(3)
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ['ok', { text: 'data', data: [{ price: 7 }] }],
+        ['error', { error: 'fail', state: 'failed' }],
+        ['error', { error: 'no', state: 'rejected' }],
+      ]),
+    )
+  })
+
+  test('its questions are questions here, one after the other, on the same task', async () => {
+    const { url, received } = await remote(({ text, isNew, artifact, say }) => {
+      if (isNew) return say('TASK_STATE_INPUT_REQUIRED', 'Where to?')
+      if (text === 'Brest') return say('TASK_STATE_INPUT_REQUIRED', 'When?')
+      artifact(`Booked for ${text}`)
+      say('TASK_STATE_COMPLETED')
+    })
+    const agent = caller(url)
+    for (const [prompt, answer] of [
+      ['Where to?', 'Brest'],
+      ['When?', 'Monday'],
+    ] as const) {
+      const [request] =
+        answer === 'Brest' ? (await agent.executeTurn('Hi').outcome).requests : await agent.requests()
+      expect(request).toMatchObject({ kind: 'text', prompt, about: { remoteAgent: 'travel' } })
+      await agent.answer({ [request?.requestId ?? '']: answer }).outcome
+    }
+    expect(received).toEqual(['Book a trip', 'Brest', 'Monday'])
+    expect(await ends(agent)).toEqual([['ok', 'Booked for Monday']])
+  })
+
+  test('a request to sign in is confirmed by the person, and the task goes on by itself', async () => {
+    let signedIn = (): void => {}
+    const { url, received } = await remote(async ({ artifact, say }) => {
+      say('TASK_STATE_AUTH_REQUIRED', 'Open https://login.example')
+      await new Promise<void>((resolve) => {
+        signedIn = resolve
+      })
+      artifact('Booked')
+      say('TASK_STATE_COMPLETED')
+    })
+    const agent = caller(url)
+    const [request] = (await agent.executeTurn('Hi').outcome).requests
+    expect(request).toMatchObject({ kind: 'confirmation' })
+    expect(request?.prompt).toContain('https://login.example')
+    signedIn()
+    await agent.answer({ [request?.requestId ?? '']: true }).outcome
+    expect(received).toEqual(['Book a trip'])
+    expect(await ends(agent)).toEqual([['ok', 'Booked']])
+  })
+
+  test('a lost connection is followed again, and the message is sent once', async () => {
+    const steps: (() => void)[] = []
+    const pause = () => new Promise<void>((resolve) => steps.push(resolve))
+    const sample = await remote(async ({ artifact, say }) => {
+      artifact('one ')
+      await pause()
+      artifact('two', true)
+      say('TASK_STATE_COMPLETED')
+    })
+    const agent = caller(sample.url)
+    const turn = agent.executeTurn('Hi')
+    await until('a step', () => steps.length === 1)
+    await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
+    sample.cut()
+    steps[0]?.()
+    await turn.outcome
+    expect(sample.received).toEqual(['Book a trip'])
+    expect(await ends(agent)).toEqual([['ok', 'one two']])
+  })
+
+  test('a remote that dies in mid-task ends the call as unknown', async () => {
+    const sample = await remote(async ({ artifact }) => {
+      artifact('one')
+      await new Promise(() => {})
+    })
+    const waits: number[] = []
+    const timer = {
+      wait: async (ms: number) => void waits.push(ms),
+      after: () => () => {},
+    } as unknown as NonNullable<RemoteAgentOptions['timer']>
+    const agent = caller(sample.url, { timer })
+    const turn = agent.executeTurn('Hi')
+    await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
+    await sample.close()
+    await turn.outcome
+    const [[status, output] = []] = await ends(agent)
+    expect(status).toBe('unknown')
+    expect(JSON.stringify(output)).toContain('cannot be reached')
+    expect(waits).toHaveLength(8)
+  })
+
+  test('a remote that has forgotten the task ends the call as unknown', async () => {
+    const sample = await remote(async ({ artifact }) => {
+      artifact('one')
+      await new Promise(() => {})
+    })
+    const agent = caller(sample.url)
+    const turn = agent.executeTurn('Hi')
+    await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
+    const port = Number(new URL(sample.url).port)
+    await sample.close()
+    await remote(() => {}, { port, store: new InMemoryTaskStore() })
+    await turn.outcome
+    expect(JSON.stringify(await ends(agent))).toContain('does not know the task')
+  })
+
+  test('nothing listens: an error, and nothing was sent', async () => {
+    const agent = caller('http://127.0.0.1:9')
+    await agent.executeTurn('Hi').outcome
+    const [[status] = []] = await ends(agent)
+    expect(status).toBe('error')
+  })
+
+  test('a cancelled turn cancels the task', async () => {
+    const sample = await remote(async ({ artifact }) => {
+      artifact('one')
+      await new Promise(() => {})
+    })
+    const agent = caller(sample.url)
+    const turn = agent.executeTurn('Hi')
+    await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
+    await agent.cancel()
+    await turn.outcome
+    await until('the cancel', () => sample.received.includes('(cancel)'))
+  })
+
+  test('credentials go to the origin of the address only', async () => {
+    const other = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Hi'))
+    const sample = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Hi'))
+    const headers = () => ({ authorization: 'Bearer secret' })
+    const good = caller(sample.url, { headers })
+    await good.executeTurn('Hi').outcome
+    expect(sample.authorizations).toEqual(['Bearer secret', 'Bearer secret'])
+    // A card that leads elsewhere.
+    const lying: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if (!String(input).includes('.well-known')) return response
+      return new Response((await response.text()).replaceAll(sample.url, other.url), {
+        headers: { 'content-type': 'application/json' },
+      })
+    }
+    const agent = caller(sample.url, { headers, fetch: lying })
+    await agent.executeTurn('Hi').outcome
+    expect(JSON.stringify(await ends(agent))).toContain('names another origin')
+    expect(other.authorizations).toEqual([])
+  })
+
+  test.each(['ftp://x', 'agents.example', 'https://user:pw@agents.example'])('%s is no address', (url) => {
+    expect(() => caller(url)).toThrow('is no address of a remote agent')
+  })
+})
+
+describe('a remote agent as a node', () => {
+  const flow = (url: string, store = memoryStore()) =>
+    graph({ state: { wish: value<string>(), trip: value<string>('') } })
+      .addNode(
+        'travel',
+        remoteNode({
+          name: 'travel',
+          url,
+          input: ({ wish = '' }: { readonly wish?: string | undefined }) => wish,
+          output: (trip) => ({ trip }),
+        }),
+      )
+      .addEdge(START, 'travel')
+      .addEdge('travel', END)
+      .compile({ store })
+
+  test('asks, is answered, and updates the state', async () => {
+    const { url, received } = await remote(({ isNew, text, artifact, say }) => {
+      if (isNew) return say('TASK_STATE_INPUT_REQUIRED', 'Where to?')
+      artifact(`To ${text}`)
+      say('TASK_STATE_COMPLETED')
+    })
+    const run = flow(url)
+    const { requests } = await run.stream({ wish: 'A trip' }, { contextId: 'g1' }).outcome
+    expect(requests).toMatchObject([{ kind: 'text', prompt: 'Where to?' }])
+    const { state } = await run.answer({ [requests[0]?.requestId ?? '']: 'Brest' }, { contextId: 'g1' })
+      .outcome
+    expect(state).toEqual({ wish: 'A trip', trip: 'To Brest' })
+    expect(received).toEqual(['A trip', 'Brest'])
+  })
+
+  test('fails if the task fails', async () => {
+    const { url } = await remote(({ say }) => say('TASK_STATE_FAILED', 'No seats'))
+    const outcome = await flow(url).stream({ wish: 'A trip' }, { contextId: 'g2' }).outcome
+    expect(outcome).toMatchObject({ status: 'failed' })
+    expect(JSON.stringify(outcome.error)).toContain('No seats')
+  })
+})
