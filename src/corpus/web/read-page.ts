@@ -25,7 +25,7 @@ const HTML: readonly string[] = ['text/html', 'application/xhtml+xml']
 const TYPES: readonly string[] = [...HTML, 'text/plain', 'text/markdown']
 const ACCEPT = 'text/html, application/xhtml+xml, text/plain;q=0.9, text/markdown;q=0.9'
 const MEMORY_MB = 256
-/** A page of 1 MB takes 2 seconds on a slow machine. */
+/** A page of 1 MB takes 4 seconds on a busy machine. */
 const HTML_MS = 10_000
 
 /** Throws if the page cannot be read, `missing-package` among it. http becomes https, as everywhere in this package. */

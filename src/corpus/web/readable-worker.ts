@@ -18,7 +18,7 @@ interface DomNode {
 
 interface DomDocument extends DomNode {
   readonly documentElement: { readonly localName: string } | null
-  readonly title: string
+  querySelector(selector: string): DomNode | null
 }
 
 interface Article {
@@ -57,7 +57,7 @@ async function read(html: string): Promise<Reading> {
   if (packages === undefined) return { problem: 'no-package' }
   const document = parsed(html, packages)
   if (!isBounded(document)) return { problem: 'too-many-elements' }
-  const pageTitle = document.title
+  const pageTitle = titleOf(document)
   const { title, content } = packages.article(document) ?? {}
   return content ? { title: oneLine(title || pageTitle), text: content } : { problem: 'no-text' }
 }
@@ -67,6 +67,11 @@ function parsed(html: string, { parse }: Packages): DomDocument {
   const document = parse(html)
   if (document.documentElement?.localName === 'html') return document
   return parse(`<!doctype html><html><head></head><body>${html}</body></html>`)
+}
+
+/** A page may have its title without a head around it; drawings have titles, too. */
+function titleOf(document: DomDocument): string {
+  return document.querySelector(':not(svg) > title')?.textContent ?? ''
 }
 
 function isBounded(document: DomDocument): boolean {
@@ -81,7 +86,7 @@ function isBounded(document: DomDocument): boolean {
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(
-  'SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED CANVAS SVG BUTTON SELECT TEXTAREA'.split(' '),
+  'TITLE SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED CANVAS SVG BUTTON SELECT TEXTAREA'.split(' '),
 )
 const PARAGRAPHS: ReadonlySet<string> = new Set(
   'P DIV SECTION ARTICLE MAIN HEADER FOOTER ASIDE H1 H2 H3 H4 H5 H6 UL OL DL BLOCKQUOTE PRE TABLE FIGURE FIGCAPTION HR'.split(

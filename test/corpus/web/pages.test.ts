@@ -37,7 +37,9 @@ async function finding(
     typeof hit === 'string' ? { url: hit, title: hit, content: EXCERPT } : hit,
   )
   const net = await world({ vendor: [{ body: { results: hits } }], pages, addresses })
-  const search = searxng({ url: 'http://vendor.example', allowOrigins: PLAIN, ...net.web, ...rest })
+  // Time stands still: on a busy machine a thread may take longer than any limit.
+  const defaults = { allowOrigins: PLAIN, timer: new ManualClock() }
+  const search = searxng({ url: 'http://vendor.example', ...defaults, ...net.web, ...rest })
   return { ...net, search }
 }
 
@@ -91,7 +93,7 @@ describe('a page', () => {
       {
         'kelp.example/latin': typed('text/html; charset=iso-8859-1', latin),
         'kelp.example/text': typed('text/plain; charset=utf-8', ` ${SENTENCE}\n<b>not a tag</b>\n`),
-        'kelp.example/bare': PARAGRAPHS,
+        'kelp.example/bare': `<title>Bare\n page</title>${PARAGRAPHS}`,
       },
     )
     const pages = await search.search('kelp')
@@ -100,6 +102,7 @@ describe('a page', () => {
       SENTENCE.slice(0, 60),
       SENTENCE.slice(0, 60),
     ])
+    expect(pages[2]?.title).toBe('Bare page')
     expect(pages[1]).toMatchObject({
       title: 'http://kelp.example/text',
       text: expect.stringContaining('<b>'),

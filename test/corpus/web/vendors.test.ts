@@ -276,6 +276,10 @@ describe('a key', () => {
         expect(HoldfastError.is(error, 'search-failed')).toBe(true)
         expect(`${inspect(error, { depth: 9 })}${JSON.stringify(error)}`).not.toContain('SECRET')
       }
+      const unreachable = VENDORS[name](network(undefined).web).search('kelp')
+      expect(inspect(await unreachable.catch((error: unknown) => error), { depth: 9 })).not.toContain(
+        'SECRET',
+      )
     }
   })
 
