@@ -6,7 +6,7 @@ const [WIDTH, HEIGHT, MARGIN] = [420, 595, 46]
 const [BODY, SMALL, HEADING, TITLE] = [10.5, 9, 12, 15]
 const LEADING = 1.36
 const GAP = 7
-/** Nothing in a file may depend on the day on which it was made. */
+/** A fixed date: the bytes must not depend on the day on which they are made. */
 const MADE = new Date('2023-11-01T00:00:00Z')
 
 interface Fonts {

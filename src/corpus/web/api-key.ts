@@ -16,7 +16,7 @@ export function apiKeyFrom(apiKey: unknown, { place, variable, page }: KeySource
       message: `${place} needs a key: set ${variable} in the environment, or pass apiKey. Keys are made at ${page}.`,
       details: { variable },
     })
-  // Anything else would not fit into a header.
+  // A header takes no other characters.
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
   throw invalidOption('apiKey', `must be a key without spaces; copy it again from ${page}`)
 }

@@ -83,7 +83,7 @@ async function send(vendor: Vendor, asking: Asking): Promise<GuardedResponse> {
   }
 }
 
-/** In an object, because `null` is JSON. */
+/** The value is in an object, because `null` is JSON, too. */
 function jsonOf({ body }: GuardedResponse): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(new TextDecoder().decode(body)) }
