@@ -47,11 +47,14 @@ export async function bundle({ dir = 'dist', programs = [] }: BundleOptions = {}
   await build.close()
 }
 
-/** The rooms that the main entry loads, from the bottom up: a group takes its imports along, unless another has them. */
+/** Rooms that the main entry does not load, and several other entries do. */
+const SHARED: readonly string[] = ['net']
+
+/** The rooms that are one chunk each, from the bottom up: a group takes its imports along, unless another has them. */
 function sharedRooms(): { name: string; test: (module: string) => boolean }[] {
   const shared = roomsBelow('index.ts')
   return rooms
-    .filter(({ name }) => shared.has(name))
+    .filter(({ name }) => shared.has(name) || SHARED.includes(name))
     .map((room) => ({
       name: room.name.replaceAll('/', '-'),
       test: (module) => roomOf(`src/${pathOf(module)}`) === room,

@@ -27,6 +27,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   observe: { may: ['store', 'journal', 'hook', 'loop'], mayNot: ['agent', 'drive', 'store/sqlite', 'host'] },
   corpus: { may: ['tool', 'model'], mayNot: ['corpus/sqlite', 'node:sqlite', 'agent', 'store'] },
   'corpus/sqlite': { may: ['corpus', 'node:sqlite'], mayNot: ['store/sqlite', 'agent'] },
+  'corpus/web': { may: ['corpus', 'net'], mayNot: ['toolbox', 'tool', 'corpus/sqlite', 'agent'] },
   'flow/research': {
     may: ['plugin', 'mcp', 'toolbox', 'agent', 'graph', 'flow'],
     mayNot: ['flow/review', 'host', 'serve/http', 'store/sqlite'],

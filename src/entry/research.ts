@@ -9,3 +9,5 @@ export type {
   WebQuery,
   WebSearch,
 } from '../corpus/port.ts'
+export type { BraveOptions, SearxngOptions, TavilyOptions, WebSearchOptions } from '../corpus/web/index.ts'
+export { brave, searxng, tavily } from '../corpus/web/index.ts'

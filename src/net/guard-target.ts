@@ -76,6 +76,15 @@ export function parseTarget(text: string, origins: Origins): URL {
   return url
 }
 
+/** The same URL over https, unless its origin is allowed or it is none. */
+export function preferHttps(text: string, origins: Origins): string {
+  if (!URL.canParse(text)) return text
+  const url = new URL(text)
+  if (url.protocol !== 'http:' || origins.has(url.origin)) return text
+  url.protocol = 'https:'
+  return url.href
+}
+
 /** The addresses to dial. Refuses the host if one of them is special: which one is dialled would be chance. */
 export async function checkedAddresses(
   url: URL,

@@ -54,6 +54,7 @@ export type ErrorCode =
   | 'limit-reached'
   | 'hook-failed'
   | 'option-failed'
+  | 'search-failed'
   // graphs
   | 'invalid-graph'
   | 'invalid-update'

@@ -6,6 +6,7 @@ import {
   guardedFetch,
   parseOrigins,
   parseTarget,
+  preferHttps,
 } from '../net/index.ts'
 import { checkOptions, invalidOption, type OptionSet, quote } from '../protocol/index.ts'
 
@@ -61,7 +62,7 @@ export function webAccess(options: WebOptions = {}): WebAccess {
   const hosts = allowHosts.map(hostPattern)
   const origins = parseOrigins(guard.allowOrigins ?? [])
   const isListed = ({ hostname }: URL): boolean => hosts.some((pattern) => fits(pattern, hostname))
-  const target = (text: string): URL => parseTarget(upgraded(text, [...origins.keys()]), origins)
+  const target = (text: string): URL => parseTarget(preferHttps(text, origins), origins)
   return {
     target,
     isAllowed: (url) => {
@@ -88,14 +89,6 @@ export function webAccess(options: WebOptions = {}): WebAccess {
       }
     },
   }
-}
-
-function upgraded(text: string, origins: readonly string[]): string {
-  if (!URL.canParse(text)) return text
-  const url = new URL(text)
-  if (url.protocol !== 'http:' || origins.includes(url.origin)) return text
-  url.protocol = 'https:'
-  return url.href
 }
 
 /** Says that plain http was not tried. */

@@ -1,6 +1,6 @@
 /** `web_fetch`: a web page as Markdown, text and JSON as they are. Knows pages; addresses are web-access.ts's business. */
 import { createHash } from 'node:crypto'
-import type { GuardedResponse } from '../net/index.ts'
+import { type GuardedResponse, pageText } from '../net/index.ts'
 import { defined, type JsonObject } from '../protocol/index.ts'
 import {
   defineTool,
@@ -11,7 +11,6 @@ import {
   toolResult,
 } from '../tool/index.ts'
 import { htmlToMarkdown } from './html-to-markdown.ts'
-import { pageText } from './page-text.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { UNTRUSTED, type WebAccess, webAccess } from './web-access.ts'
 

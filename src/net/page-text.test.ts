@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pageText } from '../../src/toolbox/page-text.ts'
+import { pageText } from './page-text.ts'
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 const bytes = (...hex: readonly string[]): Buffer => Buffer.from(hex.join(''), 'hex')
