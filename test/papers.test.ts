@@ -58,7 +58,7 @@ describe.each(PDFS)('%s', (name) => {
     expect(pages.flatMap((page) => words(page).slice(0, -1))).toEqual(sourceWords(name))
   })
 
-  it.skipIf(!hasPdftotext)('has the same words on the same pages for pdftotext', async () => {
+  it.skipIf(!hasPdftotext && !process.env['CI'])('has the same words on the same pages for pdftotext', async () => {
     const sorted = (pages: readonly string[]): string[][] => pages.map((page) => words(page).toSorted())
     expect(sorted(await pagesOf(name))).toEqual(sorted(pdftotext(name)))
   })
