@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { checkOptions, HoldfastError, type OptionSet, quote } from '../../protocol/index.ts'
 import type { HttpServer } from './app.ts'
 import { badRequest, type Problem, problemOf, problemResponse } from './problem.ts'
+import { writingStreams } from './stream-writer.ts'
 
 export interface ListenOptions {
   /** Default: 4700. 0 is any free port. */
@@ -63,7 +64,7 @@ export async function listen(http: HttpServer, options: ListenOptions = {}): Pro
   const { getRequestListener } = await nodeServer()
   const fetch = http.isAuthenticated ? http.fetch : localOnly(http.fetch)
   const server = serverWith(
-    getRequestListener(fetch, {
+    getRequestListener(writingStreams(fetch), {
       overrideGlobalObjects: false,
       errorHandler: (error) => problemResponse(requestProblem(error)),
     }),
