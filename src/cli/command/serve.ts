@@ -70,12 +70,14 @@ function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store
 
 async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
-  const { authenticate, cors, maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } =
-    workspace.serve ?? {}
-  const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
+  const { authenticate, cors, proxies, ...limits } = workspace.serve ?? {}
+  const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
+  const { requestsPerMinute, authFailuresPerMinute } = limits
+  const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
+  const rates = { requestsPerMinute, authFailuresPerMinute }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, ...limits }),
+      ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
       page: 'if-built',
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),

@@ -10,6 +10,8 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
+import { addressOf, type HttpConnection } from './address.ts'
+import { Attempts } from './attempts.ts'
 import { type Authenticate, type Caller, unauthorized } from './caller.ts'
 import { jsonBody, RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
@@ -30,6 +32,10 @@ export interface HttpOptions {
   readonly maxBodyBytes?: number
   /** Requests of one caller in a minute. Default: 600. */
   readonly requestsPerMinute?: number
+  /** Failed authentications of one address in a minute; then its unknown credentials are not tried. Default: 60. */
+  readonly authFailuresPerMinute?: number
+  /** The proxies in front of the server that add to X-Forwarded-For. Default: 0, the header is ignored. */
+  readonly proxies?: number
   /** Open streams in all, and of one caller. Default: 10,000 and 100. */
   readonly maxStreams?: number
   readonly maxStreamsEach?: number
@@ -61,6 +67,8 @@ const HTTP: OptionSet<HttpOptions> = {
     cors: 'a list',
     maxBodyBytes: { least: 1 },
     requestsPerMinute: { least: 1 },
+    authFailuresPerMinute: { least: 1 },
+    proxies: { least: 0 },
     maxStreams: { least: 1 },
     maxStreamsEach: { least: 1 },
     heartbeatMs: { leastMs: 1 },
@@ -68,12 +76,12 @@ const HTTP: OptionSet<HttpOptions> = {
     accessLog: 'a function',
     onError: 'a function',
   },
-  foreign: { auth: 'authenticate', bodyLimit: 'maxBodyBytes', logger: 'accessLog' },
+  foreign: { auth: 'authenticate', bodyLimit: 'maxBodyBytes', logger: 'accessLog', trustProxy: 'proxies' },
 }
 
 export interface HttpServer {
-  /** A fetch handler: Express, Next, Fastify, Bun and Deno can mount it. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /** A fetch handler: Express, Next, Fastify, Bun and Deno can mount it. The address in `connection` counts for limits. */
+  readonly fetch: (request: Request, connection?: HttpConnection) => Promise<Response>
   /** True if callers are authenticated. */
   readonly isAuthenticated: boolean
   readonly document: JsonObject
@@ -101,7 +109,12 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
-      server.answer(context.req.raw, { route, checks, params: context.req.param() }),
+      server.answer(context.req.raw, {
+        route,
+        checks,
+        params: context.req.param(),
+        ...(context.env as Pick<Matched, 'address'>),
+      }),
     )
   }
   for (const { path, respond } of pageFiles(options.page))
@@ -116,9 +129,10 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     }),
   )
   return {
-    fetch: async (request) => {
+    fetch: async (request, connection) => {
       const preflight = server.preflight(request)
-      return preflight ?? (await app.fetch(request))
+      const address = addressOf(request, connection, options.proxies ?? 0)
+      return preflight ?? (await app.fetch(request, { address }))
     },
     isAuthenticated: options.authenticate !== undefined,
     document,
@@ -158,18 +172,22 @@ interface Matched {
   readonly route: Route
   readonly checks: Checks
   readonly params: Readonly<Record<string, string>>
+  readonly address?: string | undefined
 }
 
 class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
   readonly #rate: RateLimit
+  readonly #attempts: Attempts | undefined
   readonly #metrics = new Metrics()
 
   constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
     this.#options = options
-    const { requestsPerMinute = 600, heartbeatMs = 15_000 } = options
+    const { requestsPerMinute = 600, authFailuresPerMinute = 60, heartbeatMs = 15_000 } = options
     this.#rate = new RateLimit(requestsPerMinute, systemClock)
+    if (options.authenticate !== undefined)
+      this.#attempts = new Attempts(options.authenticate, new RateLimit(authFailuresPerMinute, systemClock))
     this.#shared = {
       ...shared,
       heartbeatMs,
@@ -198,11 +216,11 @@ class Server {
     })
   }
 
-  answer(request: Request, { route, checks, params }: Matched): Promise<Response> {
+  answer(request: Request, { route, checks, params, address }: Matched): Promise<Response> {
     return this.guarded(request, route.id, async (seen) => {
-      const caller = route.isPublic ? LOCAL : await this.#caller(request)
+      const caller = route.isPublic ? LOCAL : await this.#caller(request, address)
       if (!route.isPublic) seen.caller = caller
-      this.#rate.take(route.isPublic ? 'public' : callerName(caller))
+      this.#rate.take(route.isPublic ? `public ${address ?? ''}` : callerName(caller))
       const call: RouteCall = {
         request,
         params: decoded(params),
@@ -245,10 +263,9 @@ class Server {
     return this.#finished(request, response)
   }
 
-  async #caller(request: Request): Promise<Caller> {
-    const { authenticate } = this.#options
-    if (authenticate === undefined) return LOCAL
-    const caller = await authenticate(request)
+  async #caller(request: Request, address: string | undefined): Promise<Caller> {
+    if (this.#attempts === undefined) return LOCAL
+    const caller = await this.#attempts.caller(request, address)
     if (caller === undefined) throw unauthorized()
     return caller
   }

@@ -178,8 +178,8 @@ function plainProblem({ status, code, detail }: Problem) {
 
 /** Without authentication, a page whose name resolves to this machine must not reach the agents: its name is in Host. */
 function localOnly(fetch: HttpServer['fetch']): HttpServer['fetch'] {
-  return async (request) => {
-    if (isLoopback(new URL(request.url).hostname)) return fetch(request)
+  return async (request, connection) => {
+    if (isLoopback(new URL(request.url).hostname)) return fetch(request, connection)
     return problemResponse(
       badRequest('Without authentication, call this server as localhost or by its loopback address.').problem,
     )

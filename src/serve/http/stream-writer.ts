@@ -4,20 +4,27 @@
  */
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import type { HttpConnection } from './address.ts'
+import type { HttpServer } from './app.ts'
 import { isStream } from './stream.ts'
 
 /** The sign of @hono/node-server for a response that is written already. */
 const ALREADY_SENT = { 'x-hono-already-sent': 'true' }
 
-type Fetch = (request: Request) => Promise<Response>
-type NodeFetch = (request: Request, node: { readonly outgoing: unknown }) => Promise<Response>
+/** Passed on by @hono/node-server. */
+interface NodeConnection extends HttpConnection {
+  readonly outgoing: unknown
+}
 
-export function writingStreams(fetch: Fetch): NodeFetch {
-  return async (request, { outgoing }) => {
-    const response = await fetch(request)
+export function writingStreams(fetch: HttpServer['fetch']) {
+  return async (request: Request, connection: NodeConnection): Promise<Response> => {
+    const response = await fetch(request, connection)
     if (!isStream(response) || response.body === null) return response
     const { status, headers, body } = response
-    await writeStream(body, (outgoing as ServerResponse).writeHead(status, Object.fromEntries(headers)))
+    await writeStream(
+      body,
+      (connection.outgoing as ServerResponse).writeHead(status, Object.fromEntries(headers)),
+    )
     return new Response(null, { headers: ALREADY_SENT })
   }
 }
