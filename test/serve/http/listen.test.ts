@@ -27,7 +27,7 @@ function answerTo(url: string, bytes: string): Promise<string> {
   })
 }
 
-const EVENTS = 3000
+const EVENTS = 1000
 
 async function* heartbeats(): AsyncGenerator<HostEvent, void, undefined> {
   for (let at = 0; at < EVENTS; at++) {
