@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { memoryStore } from '../../../../src/index.ts'
 import { ScriptedModel } from '../../../../src/testing/index.ts'
 import { open } from '../kit.ts'
-import { CrashRun } from './crash.ts'
+import { type CrashCase, CrashRun } from './crash.ts'
 import { buildServer } from './fleet.ts'
 import { runLoad } from './load.ts'
 import { runStreams } from './streams.ts'
@@ -43,12 +43,19 @@ test('every entry of many turns at once reaches its stream (npm run load:http ha
 })
 
 test('a server is killed at an append or an effect: the client gets the rest, and each effect is one (npm run crash:http has every point)', async () => {
-  const run = await CrashRun.start(place('crash'))
-  for (const point of [
+  const points = [
     { of: 'append', at: 1, when: 'after' },
     { of: 'append', at: 6, when: 'before' },
     { of: 'effect', at: 3, when: 'after' },
-  ] as const)
-    expect(await run.killAt(point)).toMatchObject({ point, isKilled: true, problems: [] })
-  expect(await run.close()).toEqual([])
+  ] as const
+  const run = await CrashRun.start(place('crash'))
+  const found: CrashCase[] = []
+  const problems: string[] = []
+  try {
+    for (const point of points) found.push(await run.killAt(point))
+  } finally {
+    problems.push(...(await run.close()))
+  }
+  expect(found).toMatchObject(points.map((point) => ({ point, isKilled: true, problems: [] })))
+  expect(problems).toEqual([])
 })
