@@ -22,18 +22,22 @@ export class Attempts {
   /** Throws `rate-limited` after too many failures; undefined is one. `address`: undefined is not limited. */
   async caller(request: Request, address: string | undefined): Promise<Caller | undefined> {
     const credentials = hashOf(request)
-    const isCounted = address !== undefined && !this.#known.has(credentials)
+    const isCounted = address !== undefined && !this.#isKnown(credentials)
     // Taken before and given back after, so that attempts at the same time are bounded, too.
     if (isCounted) this.#failures.take(address)
     let hasFailed = false
     try {
       const caller = await this.#authenticate(request)
       hasFailed = caller === undefined
-      this.#remember(credentials, !hasFailed)
+      if (credentials !== undefined) this.#remember(credentials, !hasFailed)
       return caller
     } finally {
       if (isCounted && !hasFailed) this.#failures.giveBack(address)
     }
+  }
+
+  #isKnown(credentials: string | undefined): boolean {
+    return credentials !== undefined && this.#known.has(credentials)
   }
 
   #remember(credentials: string, isRight: boolean): void {
@@ -46,7 +50,9 @@ export class Attempts {
   }
 }
 
-function hashOf({ headers }: Request): string {
+/** Undefined for a request without any of the usual ones: those of an own kind cannot be told from a guess. */
+function hashOf({ headers }: Request): string | undefined {
   const credentials = ['authorization', 'x-api-key', 'cookie'].map((name) => headers.get(name))
+  if (credentials.every((each) => each === null)) return undefined
   return createHash('sha256').update(JSON.stringify(credentials)).digest('base64')
 }

@@ -73,6 +73,20 @@ describe('failed authentications', () => {
     expect([await call({ key: 'one' }), await call({ key: 'two' })]).toEqual([200, 429])
   })
 
+  test('are limited for a caller of your own kind, whose credentials are in another header', async () => {
+    const http = await createHttp(createHost(config()), {
+      authFailuresPerMinute: 3,
+      authenticate: ({ headers }) =>
+        headers.get('x-session') === 'right' ? { tenant: 'acme', actor: 'ann' } : undefined,
+    })
+    const call = async (session: string) => {
+      const request = new Request('http://localhost/agents', { headers: { 'x-session': session } })
+      return (await http.fetch(request, { address: '203.0.113.7' })).status
+    }
+    expect(await times(5, () => call('right'))).toEqual([200, 200, 200, 200, 200])
+    expect(await times(4, () => call('guess'))).toEqual([401, 401, 401, 429])
+  })
+
   test('count for the network of an IPv6 address, and for an IPv4 address in either form', async () => {
     const call = await caller()
     const from = (address: string) => call({ key: 'guess', address })
