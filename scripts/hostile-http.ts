@@ -31,9 +31,12 @@ const { values } = parseArgs({
 })
 const count = Number(values.requests)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-hostile-'))
-const server = await ServerProcess.start(folder, 0, {
-  http: { maxBodyBytes: 200_000 },
-  listen: { headersTimeoutMs: 1000, requestTimeoutMs: 2000 },
+const server = await ServerProcess.start({
+  folder,
+  options: {
+    http: { maxBodyBytes: 200_000 },
+    listen: { headersTimeoutMs: 1000, requestTimeoutMs: 2000 },
+  },
 })
 const memory = (): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024

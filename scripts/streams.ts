@@ -1,12 +1,14 @@
 /**
  * `npm run streams`: the stream of one conversation is cut 1,000 times at random places, across kill -9 of its two servers,
- * and half of the resumes go to the server that never saw the turn. Every entry has to arrive once, in order, and every
- * effect has to happen once; any fault makes the command fail.
+ * and half of the resumes go to the server that never saw the turn. Other conversations are written to at each server and
+ * read at both. Every entry has to arrive once, in order, and every effect has to happen once; any fault makes the command
+ * fail.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildServer } from '../test/serve/http/processes/fleet.ts'
 import { runStreams } from '../test/serve/http/processes/streams.ts'
 import { Progress } from './progress.ts'
 import { helpIfAsked } from './usage.ts'
@@ -33,10 +35,12 @@ const { values } = parseArgs({
 })
 const cuts = Number(values.cuts)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-streams-'))
+const program = await buildServer(folder)
 const progress = new Progress(cuts, 'cuts')
 const started = performance.now()
 const { problems, ...counts } = await runStreams({
   folder,
+  program,
   cuts,
   cutsPerKill: Math.max(1, Math.floor(cuts / (Number(values.kills) + 1))),
   seed: Number(values.seed),

@@ -33,7 +33,6 @@ import {
   type HostedGraph,
   type HostedTurn,
   type HostInput,
-  type HostOutcome,
   type SendOptions,
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
@@ -61,7 +60,7 @@ export interface HostConfig {
   readonly allow?: (principal: Principal, key: ContextKey) => boolean
   /** Drives conversations that have no caller now, such as those that a process left. Default: this process. */
   readonly engine?: Engine
-  /** Called when a turn ends with open requests: somebody is needed. */
+  /** Called when a turn ends with open requests, also one that another process began: somebody is needed. */
   readonly onRequest?: (notice: RequestNotice) => void
   /** The most conversations that are open at once. Default: 1,000. */
   readonly maxOpen?: number
@@ -380,16 +379,20 @@ export class Host {
 
   async #drive(key: ContextKey): Promise<void> {
     await this.#gate.run(keyText(key), () =>
-      this.#pool.use(key, (hosted) => hosted.drive((turn) => void this.#follow(key, turn))),
+      this.#pool.use(key, async (hosted) => {
+        await hosted.drive((turn) => void this.#live.follow(key, turn))
+        // A drive may run turns that nobody follows, so the journal says who is needed after it.
+        this.#notify(key, await hosted.requests())
+      }),
     )
   }
 
   async #follow(key: ContextKey, turn: HostedTurn): Promise<void> {
     await this.#live.follow(key, turn)
-    this.#notify(key, await turn.outcome)
+    this.#notify(key, (await turn.outcome).requests)
   }
 
-  #notify(key: ContextKey, { requests }: HostOutcome): void {
+  #notify(key: ContextKey, requests: readonly RequestData[]): void {
     if (requests.length === 0) return
     try {
       this.#config.onRequest?.({ key, requests })

@@ -71,12 +71,14 @@ function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store
 
 async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
-  const { authenticate, cors, page = 'if-built', mounts } = workspace.serve ?? {}
-  const { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs } = workspace.serve ?? {}
-  const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
+  const { authenticate, cors, page = 'if-built', mounts, proxies, ...limits } = workspace.serve ?? {}
+  const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
+  const { requestsPerMinute, authFailuresPerMinute } = limits
+  const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
+  const rates = { requestsPerMinute, authFailuresPerMinute }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, mounts, ...limits }),
+      ...given({ authenticate, cors, mounts, proxies, ...sizes, ...rates }),
       page,
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),

@@ -58,6 +58,8 @@ const SERVE_OPTIONS: readonly string[] = [
   'cors',
   'maxBodyBytes',
   'requestsPerMinute',
+  'authFailuresPerMinute',
+  'proxies',
   'maxStreams',
   'maxStreamsEach',
   'heartbeatMs',

@@ -1,5 +1,5 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
-import { debugThrown, systemClock } from '../../base/index.ts'
+import { debugThrown } from '../../base/index.ts'
 import { type Host, isVisitor } from '../../host/index.ts'
 import {
   checkOptions,
@@ -11,20 +11,22 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import { type Authenticate, type Caller, callerName, unauthorized } from '../caller.ts'
+import type { Authenticate, Caller } from '../caller.ts'
+import { callerName, unauthorized } from '../caller.ts'
 import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from '../problem.ts'
+import { addressOf, type HttpConnection } from './address.ts'
+import { Admission, type Seen } from './admission.ts'
 import { docsPage } from './docs-page.ts'
-import { RateLimit } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { newHono } from './packages.ts'
 import { isPageBuilt, type PageFile, readPage } from './page.ts'
 import { type Route, type RouteCall, type RouteServer } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { hasCredentials, VISITOR_KEY, visitorOf } from './visitor.ts'
+import { VISITOR_KEY } from './visitor.ts'
 
 export interface HttpOptions {
   /** Says whose a request is. Without it every caller is the local owner: for loopback only. */
@@ -35,6 +37,10 @@ export interface HttpOptions {
   readonly maxBodyBytes?: number
   /** Requests of one caller in a minute. Default: 600. */
   readonly requestsPerMinute?: number
+  /** Failed authentications of one address in a minute; then its unknown credentials are not tried. Default: 60. */
+  readonly authFailuresPerMinute?: number
+  /** The proxies in front of the server that add to X-Forwarded-For. Default: 0, the header is ignored. */
+  readonly proxies?: number
   /** Open streams in all, and of one caller. Default: 10,000 and 100. */
   readonly maxStreams?: number
   readonly maxStreamsEach?: number
@@ -68,6 +74,8 @@ const HTTP: OptionSet<HttpOptions> = {
     cors: 'a list',
     maxBodyBytes: { least: 1 },
     requestsPerMinute: { least: 1 },
+    authFailuresPerMinute: { least: 1 },
+    proxies: { least: 0 },
     maxStreams: { least: 1 },
     maxStreamsEach: { least: 1 },
     heartbeatMs: { leastMs: 1 },
@@ -76,20 +84,18 @@ const HTTP: OptionSet<HttpOptions> = {
     accessLog: 'a function',
     onError: 'a function',
   },
-  foreign: { auth: 'authenticate', bodyLimit: 'maxBodyBytes', logger: 'accessLog' },
+  foreign: { auth: 'authenticate', bodyLimit: 'maxBodyBytes', logger: 'accessLog', trustProxy: 'proxies' },
 }
 
 export interface HttpServer {
-  /** A fetch handler: Express, Next, Fastify, Bun and Deno can mount it. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /** A fetch handler: Express, Next, Fastify, Bun and Deno can mount it. The address in `connection` counts for limits. */
+  readonly fetch: (request: Request, connection?: HttpConnection) => Promise<Response>
   /** True if callers are authenticated. */
   readonly isAuthenticated: boolean
   readonly document: JsonObject
   /** Ends open streams, and opens none from now on. */
   readonly close: () => void
 }
-
-const LOCAL: Caller = { tenant: 'local', actor: 'local' }
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -109,13 +115,23 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
-      server.answer(context.req.raw, { route, checks, params: context.req.param() }),
+      server.answer(context.req.raw, {
+        route,
+        checks,
+        params: context.req.param(),
+        ...(context.env as Pick<Matched, 'address'>),
+      }),
     )
   }
   for (const mount of options.mounts ?? [])
     for (const route of mount.routes)
       app.on(route.method, honoPath(route.path), (context) =>
-        server.mounted(context.req.raw, { mount, route, params: context.req.param() }),
+        server.mounted(context.req.raw, {
+          mount,
+          route,
+          params: context.req.param(),
+          ...(context.env as Pick<Matched, 'address'>),
+        }),
       )
   for (const { path, respond } of pageFiles(options.page))
     app.get(path, (context) =>
@@ -133,9 +149,10 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
     }),
   )
   return {
-    fetch: async (request) => {
+    fetch: async (request, connection) => {
       const preflight = server.preflight(request)
-      return preflight ?? (await app.fetch(request))
+      const address = addressOf(request, connection, options.proxies ?? 0)
+      return preflight ?? (await app.fetch(request, { address }))
     },
     isAuthenticated: options.authenticate !== undefined,
     document,
@@ -175,12 +192,14 @@ interface Matched {
   readonly route: Route
   readonly checks: Checks
   readonly params: Readonly<Record<string, string>>
+  readonly address?: string | undefined
 }
 
 interface MountMatch {
   readonly mount: Mount
   readonly route: MountRoute
   readonly params: Readonly<Record<string, string>>
+  readonly address?: string | undefined
 }
 
 /** A request in the log, and its failure in the form of its protocol. */
@@ -188,21 +207,17 @@ interface Guarded extends Pick<Mount, 'problem'> {
   readonly route: string
 }
 
-interface Seen {
-  caller?: Caller
-  visitorKey?: string
-}
-
 class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
-  readonly #rate: RateLimit
+  readonly #admission: Admission
   readonly #metrics = new Metrics()
 
   constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
     this.#options = options
-    const { requestsPerMinute = 600, heartbeatMs = 15_000 } = options
-    this.#rate = new RateLimit(requestsPerMinute, systemClock)
+    const { authenticate, requestsPerMinute, authFailuresPerMinute, heartbeatMs = 15_000 } = options
+    const { host } = shared
+    this.#admission = new Admission({ host, authenticate, requestsPerMinute, authFailuresPerMinute })
     this.#shared = {
       ...shared,
       heartbeatMs,
@@ -231,9 +246,11 @@ class Server {
     })
   }
 
-  answer(request: Request, { route, checks, params }: Matched): Promise<Response> {
+  answer(request: Request, { route, checks, params, address }: Matched): Promise<Response> {
     return this.guarded(request, { route: route.id }, async (seen) => {
-      const caller = await this.#admitted(request, route.isPublic ? undefined : seen)
+      const caller = route.isPublic
+        ? this.#admission.public(address)
+        : await this.#admission.caller(request, address, seen)
       if (route.isForKnown && isVisitor(caller)) throw unauthorized()
       const call: RouteCall = {
         request,
@@ -247,10 +264,12 @@ class Server {
     })
   }
 
-  mounted(request: Request, { mount, route, params }: MountMatch): Promise<Response> {
+  mounted(request: Request, { mount, route, params, address }: MountMatch): Promise<Response> {
     const { host, streams, heartbeatMs } = this.#shared
     const work = async (seen: Seen): Promise<Response> => {
-      const caller = await this.#admitted(request, route.isPublic ? undefined : seen)
+      const caller = route.isPublic
+        ? this.#admission.public(address)
+        : await this.#admission.caller(request, address, seen)
       return route.handle({
         request,
         params: decoded(params),
@@ -293,27 +312,6 @@ class Server {
     })
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
     return this.#finished(request, response)
-  }
-
-  /** The caller, within their limits; nobody in particular on a public route, where `seen` is undefined. */
-  async #admitted(request: Request, seen: Seen | undefined): Promise<Caller> {
-    const caller = seen === undefined ? LOCAL : await this.#caller(request, seen)
-    if (seen !== undefined) seen.caller = caller
-    // A visitor may have any number of keys.
-    this.#rate.take(seen === undefined ? 'public' : isVisitor(caller) ? 'visitors' : callerName(caller))
-    return caller
-  }
-
-  async #caller(request: Request, seen: Seen): Promise<Caller> {
-    const { authenticate } = this.#options
-    if (authenticate === undefined) return LOCAL
-    const caller = await authenticate(request)
-    if (caller !== undefined && !isVisitor(caller)) return caller
-    if (caller !== undefined || hasCredentials(request) || !this.#shared.host.admitsVisitors)
-      throw unauthorized()
-    const visitor = visitorOf(request)
-    seen.visitorKey = visitor.key
-    return visitor.caller
   }
 
   get #maxBodyBytes(): number {

@@ -1,9 +1,9 @@
 /** `holdfast/http`: a host over HTTP, as a fetch handler. */
-
 export type { Authenticate, Caller } from '../caller.ts'
 export type { Mount, MountCall, MountRoute } from '../mount.ts'
 export type { OpenStream } from '../open-streams.ts'
 export type { Problem as ProblemDetails } from '../problem.ts'
+export type { HttpConnection } from './address.ts'
 export type { AccessLine, HttpOptions, HttpServer } from './app.ts'
 export { createHttp } from './app.ts'
 export type { ApiKey, BearerOptions } from './authenticate.ts'

@@ -18,25 +18,31 @@ export class RateLimit {
     const now = this.#clock.now()
     const { left, at } = this.#buckets.get(name) ?? { left: this.#perMinute, at: now }
     const filled = Math.min(this.#perMinute, left + ((now - at) / 60_000) * this.#perMinute)
-    if (filled < 1) {
-      const retryAfterS = Math.ceil(((1 - filled) / this.#perMinute) * 60)
-      throw new HttpProblem({
-        status: 429,
-        code: 'rate-limited',
-        detail: 'Too many requests. Wait before the next.',
-        retryAfterS,
-      })
-    }
-    this.#buckets.set(name, { left: filled - 1, at: now })
+    // Set anew, so that the names come in the order of their last use.
+    this.#buckets.delete(name)
+    this.#buckets.set(name, { left: filled < 1 ? filled : filled - 1, at: now })
     if (this.#buckets.size > MOST_BUCKETS) this.#forget(now)
+    if (filled >= 1) return
+    throw new HttpProblem({
+      status: 429,
+      code: 'rate-limited',
+      detail: 'Too many requests. Wait before the next.',
+      retryAfterS: Math.ceil(((1 - filled) / this.#perMinute) * 60),
+    })
+  }
+
+  /** Undoes one `take`. */
+  giveBack(name: string): void {
+    const bucket = this.#buckets.get(name)
+    if (bucket !== undefined) bucket.left = Math.min(this.#perMinute, bucket.left + 1)
   }
 
   #forget(now: number): void {
     for (const [name, { left, at }] of this.#buckets)
       if (left + ((now - at) / 60_000) * this.#perMinute >= this.#perMinute) this.#buckets.delete(name)
-    // All are in use: the oldest go, which lets their callers begin anew, and memory stays bounded.
+    // All are in use: a tenth goes, so that it is not needed at each call. Those unused for longest begin anew.
     for (const name of this.#buckets.keys()) {
-      if (this.#buckets.size <= MOST_BUCKETS) return
+      if (this.#buckets.size <= MOST_BUCKETS * 0.9) return
       this.#buckets.delete(name)
     }
   }

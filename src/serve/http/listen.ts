@@ -9,6 +9,7 @@ import { checkOptions, HoldfastError, type OptionSet, quote } from '../../protoc
 import { badRequest, type Problem, problemOf, problemResponse } from '../problem.ts'
 import type { HttpServer } from './app.ts'
 import { nodeServer } from './packages.ts'
+import { writingStreams } from './stream-writer.ts'
 
 export interface ListenOptions {
   /** Default: 4700. 0 is any free port. */
@@ -64,7 +65,7 @@ export async function listen(http: HttpServer, options: ListenOptions = {}): Pro
   const { getRequestListener } = await nodeServer()
   const fetch = http.isAuthenticated ? http.fetch : localOnly(http.fetch)
   const server = serverWith(
-    getRequestListener(fetch, {
+    getRequestListener(writingStreams(fetch), {
       overrideGlobalObjects: false,
       errorHandler: (error) => problemResponse(requestProblem(error)),
     }),
@@ -178,8 +179,8 @@ function plainProblem({ status, code, detail }: Problem) {
 
 /** Without authentication, a page whose name resolves to this machine must not reach the agents: its name is in Host. */
 function localOnly(fetch: HttpServer['fetch']): HttpServer['fetch'] {
-  return async (request) => {
-    if (isLoopback(new URL(request.url).hostname)) return fetch(request)
+  return async (request, connection) => {
+    if (isLoopback(new URL(request.url).hostname)) return fetch(request, connection)
     return problemResponse(
       badRequest('Without authentication, call this server as localhost or by its loopback address.').problem,
     )

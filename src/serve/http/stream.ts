@@ -15,6 +15,8 @@ export interface StreamOptions {
 
 const TYPES = { sse: 'text/event-stream; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' }
 
+const UNBUFFERED = 'x-accel-buffering'
+
 /** Reads events as fast as the reader takes them. A failure is an `error` frame, then the end. */
 export function streamResponse(
   events: AsyncGenerator<HostEvent, void, undefined>,
@@ -43,7 +45,12 @@ export function streamResponse(
 }
 
 export function streamHeaders(form: StreamForm): Record<string, string> {
-  return { 'content-type': TYPES[form], 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  return { 'content-type': TYPES[form], 'cache-control': 'no-store', [UNBUFFERED]: 'no' }
+}
+
+/** True for a response of `streamResponse`: no other asks proxies not to buffer it. */
+export function isStream({ headers }: Response): boolean {
+  return headers.get(UNBUFFERED) === 'no'
 }
 
 /** `since` of the next request of a reader is the `id` of the last frame that had one. */

@@ -68,7 +68,10 @@ async function opened() {
       store: memoryStore(),
       agents: { a: () => ({ model: new ScriptedModel(['Secret of Ann.', 'x', 'y']) }) },
     },
-    { authenticate: await bearerAuth({ jwksUrl: jwks.url, issuer: ISSUER, audience: AUDIENCE }) },
+    {
+      authenticate: await bearerAuth({ jwksUrl: jwks.url, issuer: ISSUER, audience: AUDIENCE }),
+      authFailuresPerMinute: 10_000,
+    },
   )
   const ann = await token({}).sign(keys.privateKey)
   const as =

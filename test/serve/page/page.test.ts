@@ -1,9 +1,11 @@
 /** The built page: its files, and its behaviour in a real browser against a real server with a scripted model. */
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { buildPage } from '../../../scripts/build-page.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
@@ -12,6 +14,8 @@ import { ask, defineTool, memoryStore } from '../../../src/index.ts'
 import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { gate } from '../../turn/kit.ts'
+import { effectCounts } from '../http/processes/checks.ts'
+import { ServerProcess } from '../http/processes/fleet.ts'
 import { lowContrast } from './contrast.ts'
 import { heldModel, launch, noBrowser, type Opened, openPage, type Served, servePage } from './kit.ts'
 
@@ -265,6 +269,44 @@ describe.skipIf(noBrowser !== undefined)(
       ])
       expect(await messages(page).locator('.call.ok').count()).toBe(1)
       expect(await page.locator('[aria-live=polite]').textContent()).toContain('That is all.')
+    })
+
+    test('goes on after kill -9 in mid-turn, and an approval from before is answered', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
+      // Below the ports that outgoing connections take.
+      const place = { folder, port: 20_000 + (process.pid % 10_000), options: { http: { page: true } } }
+      const first = await ServerProcess.start(place)
+      const running = await open(first.url)
+      await begin(running, 'Please do hold-1')
+      await expect.poll(() => effectCounts(folder).get('hold-1')).toBe(1)
+      await messages(running).locator('details.call').waitFor()
+      const waiting = await open(first.url)
+      await begin(waiting, 'Please do buy-2')
+      const approve = waiting.getByRole('button', { name: 'Approve' })
+      await approve.waitFor()
+
+      await first.kill()
+      for (const page of [running, waiting]) await page.getByText('reconnecting…').waitFor()
+      const second = await ServerProcess.start(place)
+      onTestFinished(async () => {
+        await second.kill()
+        rmSync(folder, { recursive: true, force: true })
+      })
+      for (const page of [running, waiting]) await page.getByText('connected', { exact: true }).waitFor()
+      await approve.click()
+      for (const [page, message] of [
+        [running, 'Please do hold-1'],
+        [waiting, 'Please do buy-2'],
+      ] as const) {
+        await messages(page).getByText('word 19').waitFor()
+        expect(await messages(page).locator('.message').allInnerTexts()).toEqual([
+          expect.stringContaining(message),
+          expect.stringContaining('word 0 word 1 '),
+        ])
+        expect(await messages(page).locator('.call.ok').count()).toBe(1)
+        expect(await messages(page).locator('.call').count()).toBe(1)
+      }
+      expect(Object.fromEntries(effectCounts(folder))).toEqual({ 'hold-1': 1, 'buy-2': 1 })
     })
 
     test('approves and answers by keyboard alone, with errors of the form and of the server', async () => {

@@ -3,20 +3,40 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { build } from 'vite'
+import type { ServerCommand, ServerOptions, ServerReport } from './server-process.ts'
 
 const SERVER = join(import.meta.dirname, 'server-process.ts')
 
+export interface StartServer {
+  readonly folder: string
+  readonly port?: number
+  readonly options?: ServerOptions
+  /** The built program, which starts faster; see `buildServer`. */
+  readonly program?: string
+}
+
 export class ServerProcess {
   readonly url: string
+  /** Resolves with the signal that has ended the process. */
+  readonly ended: Promise<string | undefined>
   readonly #child: ChildProcess
 
   private constructor(child: ChildProcess, url: string) {
     this.#child = child
     this.url = url
+    this.ended = once(child, 'exit').then(([, signal]) => (signal as string | null) ?? undefined)
   }
 
-  static async start(folder: string, port = 0, options: object = {}): Promise<ServerProcess> {
-    const child = fork(SERVER, [folder, String(port), JSON.stringify(options)], {
+  static async start({
+    folder,
+    port = 0,
+    options = {},
+    program = SERVER,
+  }: StartServer): Promise<ServerProcess> {
+    const child = fork(program, [folder, String(port), JSON.stringify(options)], {
+      execArgv: ['--expose-gc', '--no-warnings'],
+      env: { ...process.env, ...(program === SERVER ? {} : { NODE_COMPILE_CACHE: `${program}.compiled` }) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     const [message] = (await Promise.race([
@@ -40,11 +60,33 @@ export class ServerProcess {
     return this.#child.pid ?? 0
   }
 
-  async kill(): Promise<void> {
-    const gone = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
-    await gone
+  async command(command: ServerCommand): Promise<ServerReport> {
+    const answer = once(this.#child, 'message')
+    this.#child.send(command)
+    return (await answer)[0] as ServerReport
   }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.ended
+  }
+}
+
+/** Builds the server as one file, `server.mjs` in the folder: most of a start is to load many. */
+export async function buildServer(folder: string): Promise<string> {
+  const name = 'server.mjs'
+  await build({
+    configFile: false,
+    logLevel: 'error',
+    ssr: { noExternal: true },
+    build: {
+      ssr: SERVER,
+      outDir: folder,
+      emptyOutDir: false,
+      rolldownOptions: { output: { entryFileNames: name } },
+    },
+  })
+  return join(folder, name)
 }
 
 export interface ProxyOptions {

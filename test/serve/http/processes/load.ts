@@ -1,4 +1,5 @@
 /** Many open streams and a steady rate of turns, sent whether or not the server keeps up, and every entry accounted for. */
+import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -101,9 +102,13 @@ class Load {
     else this.#refused[status] = (this.#refused[status] ?? 0) + 1
   }
 
-  #post(id: string, query = ''): Promise<number> {
+  #post(id: string, query = '', key: string = randomUUID()): Promise<number> {
     const body = JSON.stringify({ message: 'load' })
-    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      'idempotency-key': key,
+    }
     return new Promise((resolve, reject) => {
       const sent = request(`${this.#options.url}/conversations/${id}/messages${query}`, {
         method: 'POST',
@@ -111,7 +116,12 @@ class Load {
         headers,
       })
       sent.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0)))
-      sent.on('error', reject).end(body)
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The server has closed an idle connection in the moment in which it was used again.
+        if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(this.#post(id, query, key))
+        else reject(error)
+      })
+      sent.end(body)
     })
   }
 

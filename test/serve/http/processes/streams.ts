@@ -1,18 +1,21 @@
 /**
  * One conversation with many turns on two servers that share a SQLite file. The stream of its reader is cut again and
  * again at random places, half of its resumes go to the server that did not get the turn's message, and servers are killed.
+ * Beside it, conversations are written to at each server and read at both, by streams that only kills break.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClientEvent, createClient } from '../../../../src/client/index.ts'
-import { type Entry, LOCAL_OWNER } from '../../../../src/protocol/index.ts'
-import { sqliteStore } from '../../../../src/store/sqlite/index.ts'
+import { createClient } from '../../../../src/client/index.ts'
+import type { Entry } from '../../../../src/protocol/index.ts'
 import { Random } from '../../../reflex/random.ts'
+import { effectCounts, entryProblems, storedEntries, withStore } from './checks.ts'
+import { EntryReader } from './entry-reader.ts'
 import { CuttingProxy, ServerProcess } from './fleet.ts'
+import { type HeldReport, HeldStreams } from './held-streams.ts'
 
 export interface StreamsOptions {
   readonly folder: string
+  /** The built server. */
+  readonly program: string
   readonly cuts: number
   /** A server is killed after so many cuts. */
   readonly cutsPerKill: number
@@ -28,25 +31,22 @@ export interface StreamsReport {
   readonly connections: number
   /** Connections to a server that did not get the message of the turn under way. */
   readonly elsewhere: number
+  /** Turns of conversations that are read at both servers all the time, and breaks of those streams. */
+  readonly heldTurns: number
+  readonly heldBreaks: number
   readonly problems: readonly string[]
 }
 
 const ID = 'a:1'
 
 export async function runStreams(options: StreamsOptions): Promise<StreamsReport> {
-  const servers = [await ServerProcess.start(options.folder), await ServerProcess.start(options.folder)]
+  const servers = [await ServerProcess.start(options), await ServerProcess.start(options)]
   const run = new StreamsRun(options, servers)
   try {
     return await run.run()
   } finally {
     for (const server of servers) await server.kill().catch(() => {})
   }
-}
-
-interface Reading {
-  /** Resolves when the end of this turn was seen. */
-  readonly reached: (turn: number) => Promise<void>
-  readonly stop: () => Promise<readonly Entry[]>
 }
 
 class StreamsRun {
@@ -77,9 +77,10 @@ class StreamsRun {
         this.#options.onCut?.(this.#cuts)
       },
     })
+    const held = await HeldStreams.start((index) => this.#portOf(index))
     try {
       await this.#say()
-      const reading = this.#read(proxy.url)
+      const reading = new EntryReader(createClient({ url: proxy.url }).conversation(ID))
       const killing = this.#killAgain()
       while (!this.#isOver()) {
         await this.#say()
@@ -89,10 +90,11 @@ class StreamsRun {
       await killing
       await this.#say()
       await reading.reached(this.#turns)
-      const seen = await reading.stop()
-      return await this.#judge(seen)
+      await reading.stop()
+      return await this.#judge(reading.seen, await held.stop(this.#options.folder))
     } finally {
       proxy.close()
+      held.close()
     }
   }
 
@@ -105,7 +107,11 @@ class StreamsRun {
     if (this.#dead.has(index)) return undefined
     this.#connections += 1
     if (index !== this.#at) this.#elsewhere += 1
-    return this.#servers[index]?.port
+    return this.#portOf(index)
+  }
+
+  #portOf(index: number): number | undefined {
+    return this.#dead.has(index) ? undefined : this.#servers[index]?.port
   }
 
   /** Sends the next message, to whichever server is there, until its turn has ended. */
@@ -134,42 +140,13 @@ class StreamsRun {
       this.#dead.add(index)
       await this.#servers[index]?.kill()
       this.#kills += 1
-      this.#servers[index] = await ServerProcess.start(this.#options.folder)
+      this.#servers[index] = await ServerProcess.start(this.#options)
       this.#dead.delete(index)
     }
   }
 
-  #read(url: string): Reading {
-    const seen: Entry[] = []
-    const stop = new AbortController()
-    let last = 0
-    const take = (event: ClientEvent): void => {
-      if (event.type !== 'entry') return
-      seen.push(event.entry)
-      if (event.entry.type === 'turn.end') last = event.entry.turn
-    }
-    const events = createClient({ url }).conversation(ID).events({ signal: stop.signal })
-    const reading = (async () => {
-      for await (const event of events) take(event)
-    })()
-    return {
-      reached: async (turn) => {
-        while (last < turn) await Promise.race([sleep(10), reading])
-      },
-      stop: async () => {
-        stop.abort()
-        await reading
-        return seen
-      },
-    }
-  }
-
-  async #judge(seen: readonly Entry[]): Promise<StreamsReport> {
-    const store = sqliteStore(join(this.#options.folder, 'store.db'))
-    const stored: Entry[] = []
-    for (let page: readonly Entry[] | undefined; page === undefined || page.length > 0; stored.push(...page))
-      page = await store.read({ ...LOCAL_OWNER, contextId: ID }, { from: stored.length + 1 })
-    await store.close()
+  async #judge(seen: readonly Entry[], held: HeldReport): Promise<StreamsReport> {
+    const stored = await withStore(this.#options.folder, (store) => storedEntries(store, ID))
     return {
       cuts: this.#cuts,
       kills: this.#kills,
@@ -177,29 +154,21 @@ class StreamsRun {
       entries: stored.length,
       connections: this.#connections,
       elsewhere: this.#elsewhere,
-      problems: [...entryProblems(seen, stored), ...effectProblems(this.#options.folder, this.#turns)],
+      heldTurns: held.turns,
+      heldBreaks: held.breaks,
+      problems: [
+        ...entryProblems(seen, stored),
+        ...effectProblems(this.#options.folder, this.#turns),
+        ...held.problems,
+      ],
     }
   }
 }
 
-function entryProblems(seen: readonly Entry[], stored: readonly Entry[]): string[] {
-  const problems: string[] = []
-  for (const [at, entry] of seen.entries())
-    if (JSON.stringify(entry) !== JSON.stringify(stored[at]))
-      problems.push(
-        `event ${at} is entry ${entry.seq} ${entry.type}, stored is ${stored[at]?.seq} ${stored[at]?.type}`,
-      )
-  const rest = stored.slice(seen.length).filter(({ type }) => type !== 'release')
-  if (rest.length > 0) problems.push(`${rest.length} entries were not seen, from ${rest[0]?.seq} on`)
-  return problems
-}
-
 function effectProblems(folder: string, turns: number): string[] {
-  const path = join(folder, 'effects.log')
-  const done = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
-  const expected = Array.from({ length: turns }, (_, at) => `act-${at + 1}`)
-  return expected.flatMap((name) => {
-    const times = done.filter((line) => line === name).length
+  const counts = effectCounts(folder)
+  return Array.from({ length: turns }, (_, at) => `act-${at + 1}`).flatMap((name) => {
+    const times = counts.get(name) ?? 0
     return times === 1 ? [] : [`${name} was done ${times} times`]
   })
 }

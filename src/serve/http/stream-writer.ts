@@ -1,0 +1,36 @@
+/**
+ * Writes endless responses to Node's own response, in a loop. @hono/node-server reads a body by a chain of promises that
+ * each keep the next, so a stream that stays open would cost memory for every event that it has ever sent.
+ */
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import type { HttpConnection } from './address.ts'
+import type { HttpServer } from './app.ts'
+import { isStream } from './stream.ts'
+
+/** The sign of @hono/node-server for a response that is written already. */
+const ALREADY_SENT = { 'x-hono-already-sent': 'true' }
+
+/** Passed on by @hono/node-server. */
+interface NodeConnection extends HttpConnection {
+  readonly outgoing: unknown
+}
+
+export function writingStreams(fetch: HttpServer['fetch']) {
+  return async (request: Request, connection: NodeConnection): Promise<Response> => {
+    const response = await fetch(request, connection)
+    if (!isStream(response) || response.body === null) return response
+    const { status, headers, body } = response
+    await writeStream(
+      body,
+      (connection.outgoing as ServerResponse).writeHead(status, Object.fromEntries(headers)),
+    )
+    return new Response(null, { headers: ALREADY_SENT })
+  }
+}
+
+async function writeStream(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
+  outgoing.flushHeaders()
+  // A reader that leaves, or a body that fails, ends both sides.
+  await pipeline(body, outgoing).catch(() => {})
+}
