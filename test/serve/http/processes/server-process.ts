@@ -1,6 +1,6 @@
 /**
  * A server in a process of its own, on a SQLite file that others share. Its tool writes a line for each effect; a message
- * with "hold" makes it hold until the file `go` is there.
+ * with "hold" makes it hold until the file `go` is there, and one with "ask" needs approval.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,8 @@ import { z } from 'zod'
 import { createHost } from '../../../../src/host/index.ts'
 import { defineTool } from '../../../../src/index.ts'
 import { createHttp, type HttpOptions, type ListenOptions, listen } from '../../../../src/serve/http/index.ts'
+import { openai } from '../../../../src/serve/openai/index.ts'
+import { uiMessageStream } from '../../../../src/serve/ui/index.ts'
 import { sqliteStore } from '../../../../src/store/sqlite/index.ts'
 import { ScriptedModel, type ScriptedRequest, type ScriptedStep } from '../../../../src/testing/index.ts'
 
@@ -23,6 +25,7 @@ const act = defineTool({
   name: 'act',
   description: 'Does one thing, once.',
   input: z.object({ name: z.string() }),
+  approve: ({ input }) => input.name.startsWith('ask'),
   run: async ({ name }) => {
     appendFileSync(effects, `${name}\n`)
     if (name.startsWith('hold')) while (!existsSync(join(folder, 'go'))) await sleep(20)
@@ -38,7 +41,7 @@ function reply({ prompt }: ScriptedRequest): ScriptedStep {
   const last = prompt.at(-1)
   const isLoad = JSON.stringify(last?.content).includes('load')
   if (last?.role === 'tool' || isLoad) return { deltas: Array.from({ length: 20 }, (_, at) => `word ${at} `) }
-  const name = /(hold|act)-\d+/.exec(JSON.stringify(last?.content))?.[0] ?? 'act-0'
+  const name = /(hold|act|ask)-\d+/.exec(JSON.stringify(last?.content))?.[0] ?? 'act-0'
   return { calls: [{ tool: 'act', args: { name } }] }
 }
 
@@ -57,6 +60,7 @@ const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
   heartbeatMs: 500,
+  mounts: [openai(), uiMessageStream()],
   ...httpOptions,
 })
 const { url } = await listen(http, { port: Number(port), ...listenOptions })
