@@ -61,6 +61,7 @@ const SERVE_OPTIONS: readonly string[] = [
   'maxStreams',
   'maxStreamsEach',
   'heartbeatMs',
+  'mounts',
   'graphs',
   'allow',
   'onRequest',
