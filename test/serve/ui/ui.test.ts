@@ -1,4 +1,11 @@
-import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
+import {
+  AbstractChat,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+} from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { clientTool } from '../../../src/entry/tool.ts'
@@ -7,6 +14,7 @@ import type { HostedAgentConfig } from '../../../src/host/index.ts'
 import { ask, defineTool, memoryStore } from '../../../src/index.ts'
 import { uiMessageStream } from '../../../src/serve/ui/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
+import { until } from '../../turn/kit.ts'
 import { open } from '../http/kit.ts'
 
 const order = defineTool({
@@ -294,6 +302,71 @@ describe('the stream of a chat', () => {
     expect(textOf(await last(own))).toBe('Hello, eve.')
     await http('/ui/chat/c1/stream', { method: 'DELETE' })
   })
+})
+
+/** The chat that `useChat` keeps, without a framework. */
+class Chat extends AbstractChat<UIMessage> {
+  constructor(transport: DefaultChatTransport<UIMessage>, messages: UIMessage[] = []) {
+    super({
+      id: 'c1',
+      transport,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      state: {
+        status: 'ready',
+        error: undefined,
+        messages,
+        pushMessage(message) {
+          this.messages = [...this.messages, message]
+        },
+        popMessage() {
+          this.messages = this.messages.slice(0, -1)
+        },
+        replaceMessage(at, message) {
+          this.messages = this.messages.with(at, structuredClone(message))
+        },
+        snapshot: (thing) => structuredClone(thing),
+      },
+    })
+  }
+}
+
+test('the chat behind useChat approves, is resumed in the middle of the approved call, and has each message once', async () => {
+  const gate = Promise.withResolvers<void>()
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    approve: 'always',
+    run: () => gate.promise.then(() => 'paid'),
+  })
+  const { transport, host } = await chat([call('pay', {}), 'Done.'], { tools: [pay] })
+  const first = new Chat(transport())
+  await first.sendMessage({ text: 'Pay' })
+  const asked = first.messages[1]?.parts.find(({ type }) => type === 'tool-pay') as {
+    approval: { id: string }
+  }
+  await first.addToolApprovalResponse({ id: asked.approval.id, approved: true })
+  const key = { tenant: 't', actor: 'ada', contextId: 'c1' }
+  await until('the call runs', async () => (await host.reads.info(key))?.turn === 2)
+  // A page that was loaded again has the message as it was stored: with the approval still open.
+  const second = new Chat(transport(), structuredClone(first.messages))
+  const resumed = second.resumeStream()
+  await until('it is resumed', () =>
+    kinds(second.messages[1] as UIMessage).includes('tool-pay input-available'),
+  )
+  gate.resolve()
+  await resumed
+  await until(
+    'the first ends',
+    () => first.status === 'ready' && textOf(first.messages[1] as UIMessage) !== '',
+  )
+  for (const { messages, error } of [first, second]) {
+    expect(error).toBeUndefined()
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(kinds(messages[1] as UIMessage)).toEqual([
+      ...['step-start', 'tool-pay output-available', 'data-request', 'step-start', 'text done'],
+    ])
+  }
 })
 
 describe('regenerating', () => {
