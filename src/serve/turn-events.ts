@@ -36,8 +36,8 @@ export interface TurnEventsOptions extends EventsOptions {
 }
 
 /**
- * The events of a turn up to its `turn.end`, and heartbeats. Ends earlier if the signal aborts, and with a `take` if the
- * turn's input was not used. Entries and deltas of other turns, and of sub-agents, are left out.
+ * The events of a turn up to its `turn.end`, and heartbeats. Ends earlier if the signal aborts. Throws a problem if
+ * the input began no turn. Entries and deltas of other turns, and of sub-agents, are left out.
  */
 export async function* turnEvents(
   host: Host,
@@ -56,9 +56,10 @@ export async function* turnEvents(
       if (entry.type === 'turn.start') candidates = []
       candidates.push(entry)
       if (!('input' in ref) || !entry.takes?.includes(ref.input)) continue
+      if (entry.turn === 0) throw unusedProblem(entry)
       turn = entry.turn
       for (const each of candidates) if (each.turn === turn) yield { type: 'entry', entry: each }
-      if (isEnd(entry) || isUnused(entry)) return
+      if (isEnd(entry)) return
     } else if (event.entry.turn === turn) {
       yield event
       if (isEnd(event.entry)) return
@@ -74,9 +75,10 @@ function isEnd({ type }: Entry): boolean {
   return type === 'turn.end'
 }
 
-/** True for an input that began no turn. */
-function isUnused({ type, turn, data }: Entry): boolean {
-  return type === 'take' && turn === 0 && data['as'] === 'nothing'
+/** An input that was taken outside of turns began none. */
+function unusedProblem({ data: { reason } }: Entry): HttpProblem {
+  const why = typeof reason === 'string' ? `: ${reason}` : '.'
+  return new HttpProblem(problemWith('invalid-entry', `The message began no turn${why}`))
 }
 
 const PAGE = 200

@@ -1,6 +1,6 @@
 /** Begins the turn of a request: with its message, or with the answer that the message gives to an open question. */
 import type { Host, HostedTurn, SendOptions } from '../../host/index.ts'
-import type { EntryData, Json } from '../../protocol/index.ts'
+import { canonical, type Entry, type EntryData, type Json } from '../../protocol/index.ts'
 import { answerFrom, checkAnswer } from '../../tool/index.ts'
 import type { Place } from './conversation.ts'
 import type { MessageParts, ModelRequest } from './request.ts'
@@ -30,7 +30,13 @@ export async function beginReply(
   const isNew = info === undefined && (await host.store.head(key)) === undefined
   if (isNew && request.history.length > 0)
     await host.withAgent(key, (agent) => agent.importMessages(request.history, { format: request.format }))
-  return host.send(key, isNew || info?.turn === 0 ? openingOf(request) : request.message, options)
+  const sent = posted.find(({ type }) => type === 'input')
+  const isOpening = sent === undefined ? isNew || info?.turn === 0 : hasMessage(sent, openingOf(request))
+  return host.send(key, isOpening ? openingOf(request) : request.message, options)
+}
+
+function hasMessage({ data }: Entry, message: MessageParts): boolean {
+  return canonical(data['message'] ?? null) === canonical(message as unknown as Json)
 }
 
 /** The message as the answer to the oldest question; undefined if it does not answer it. */

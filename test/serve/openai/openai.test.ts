@@ -131,6 +131,29 @@ describe('chat completions', () => {
     expect(conversations).toHaveLength(2)
   })
 
+  test('take images and files', async () => {
+    const { client, model } = await served(['A cat.'])
+    const url = 'data:image/png;base64,iVBORw0KGgo='
+    await client.chat.completions.create({
+      model: 'helper',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image_url', image_url: { url } },
+            { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } },
+            { type: 'file', file: { filename: 'a.txt', file_data: 'data:text/plain;base64,SGk=' } },
+          ],
+        },
+      ],
+    })
+    const [message] = model.calls[0]?.prompt ?? []
+    expect((message?.content as readonly { mediaType?: string }[]).map(({ mediaType }) => mediaType)).toEqual(
+      [undefined, 'image/png', 'image/*', 'text/plain'],
+    )
+  })
+
   test('ask a question as text, and take the next message as its answer', async () => {
     const { client, model } = await served([
       call('order', { bags: 40 }),
@@ -272,15 +295,16 @@ describe('responses', () => {
 describe('a request that is sent again', () => {
   test('under one Idempotency-Key begins one turn', async () => {
     const { client, model } = await served(['Once.', 'Twice.'])
-    const send = async () =>
+    const send = async (text: string) =>
       (
         await client.chat.completions.create(
-          { model: 'helper', messages: says('Hi') },
+          { model: 'helper', messages: [{ role: 'system', content: 'Be brief.' }, ...says(text)] },
           { headers: { 'idempotency-key': 'k-1' } },
         )
       ).choices[0]?.message.content
-    expect([await send(), await send()]).toEqual(['Once.', 'Once.'])
+    expect([await send('Hi'), await send('Hi')]).toEqual(['Once.', 'Once.'])
     expect(model.calls).toHaveLength(1)
+    await expect(send('Ho')).rejects.toMatchObject({ status: 409, code: 'key-reused' })
   })
 
   test.each([[{}], [{ user: 'named' }]])(
