@@ -149,9 +149,12 @@ describe('chat completions', () => {
       ],
     })
     const [message] = model.calls[0]?.prompt ?? []
-    expect((message?.content as readonly { mediaType?: string }[]).map(({ mediaType }) => mediaType)).toEqual(
-      [undefined, 'image/png', 'image/*', 'text/plain'],
-    )
+    expect(message?.content).toMatchObject([
+      { type: 'text', text: 'What is this?' },
+      { mediaType: 'image/png' },
+      { mediaType: 'image/*' },
+      { mediaType: 'text/plain' },
+    ])
   })
 
   test('ask a question as text, and take the next message as its answer', async () => {
