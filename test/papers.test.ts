@@ -58,10 +58,13 @@ describe.each(PDFS)('%s', (name) => {
     expect(pages.flatMap((page) => words(page).slice(0, -1))).toEqual(sourceWords(name))
   })
 
-  it.skipIf(!hasPdftotext && !process.env['CI'])('has the same words on the same pages for pdftotext', async () => {
-    const sorted = (pages: readonly string[]): string[][] => pages.map((page) => words(page).toSorted())
-    expect(sorted(await pagesOf(name))).toEqual(sorted(pdftotext(name)))
-  })
+  it.skipIf(!hasPdftotext && !process.env['CI'])(
+    'has the same words on the same pages for pdftotext',
+    async () => {
+      const sorted = (pages: readonly string[]): string[][] => pages.map((page) => words(page).toSorted())
+      expect(sorted(await pagesOf(name))).toEqual(sorted(pdftotext(name)))
+    },
+  )
 })
 
 it.each(FILES.filter((name) => name.endsWith('.docx')))('%s has all words of its text', async (name) => {

@@ -1,4 +1,7 @@
-/** `holdfast/tool`: tools of the AI SDK, and types inside the definition of a tool, its questions, schemas and artifacts. */
+/**
+ * `holdfast/tool`: tools of the AI SDK, answers from plain text, and types inside the definition of a tool, its questions,
+ * schemas and artifacts.
+ */
 export type { ArtifactChange } from '../protocol/index.ts'
 export type {
   AiTool,
@@ -26,4 +29,4 @@ export type {
   ToolsOption,
   Verdict,
 } from '../tool/index.ts'
-export { aiTool, clientTool, toolsFrom } from '../tool/index.ts'
+export { aiTool, answerFrom, clientTool, optionText, toolsFrom } from '../tool/index.ts'

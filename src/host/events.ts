@@ -15,7 +15,10 @@ import { PendingDeltas, type TakenDelta } from './pending-deltas.ts'
 
 export type HostEvent =
   | { readonly type: 'entry'; readonly entry: Entry }
-  /** `text`: the whole text so far of the reply under way, once, for a reader that comes in the middle; deltas continue it. */
+  /**
+   * `text`: the whole text, and reasoning if any, of the reply under way so far: once, for a reader that comes in the middle.
+   * Deltas continue both.
+   */
   | TakenDelta
   /** Nothing has happened for a while. */
   | { readonly type: 'heartbeat' }

@@ -1,15 +1,40 @@
 /**
- * Deltas of the turns that run in this process, by conversation: the text so far of the model call under way, and its
- * changes. Nothing here is stored; a reader that misses it loses no entry (R18).
+ * Deltas of the turns that run in this process, by conversation: text and reasoning so far of the model call under way, and
+ * their changes. Nothing here is stored; a reader that misses it loses no entry (R18).
  */
-import { type ContextKey, type DeltaEvent, isDelta, keyText, type TurnEvent } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  type DeltaEvent,
+  type DeltaEventOf,
+  isDelta,
+  keyText,
+  type TurnEvent,
+} from '../protocol/index.ts'
 
-/** The text of the model call under way. */
+/** The text and the reasoning of the model call under way. */
 export interface LiveText {
   readonly turn: number
   /** The position of the last entry before the text. */
   readonly after: number
   readonly text: string
+  readonly reasoning: string
+}
+
+/** A text or reasoning of the conversation itself, not of a sub-agent. */
+export function isTextDelta(
+  event: DeltaEvent,
+): event is DeltaEventOf<'text.delta'> | DeltaEventOf<'reasoning.delta'> {
+  return (event.type === 'text.delta' || event.type === 'reasoning.delta') && event.path === undefined
+}
+
+/** `live` with the delta at its end. */
+export function withDelta(
+  live: LiveText,
+  { type, data }: DeltaEventOf<'text.delta'> | DeltaEventOf<'reasoning.delta'>,
+): LiveText {
+  return type === 'text.delta'
+    ? { ...live, text: live.text + data.text }
+    : { ...live, reasoning: live.reasoning + data.text }
 }
 
 /** A delta, and the last entry that came before it. */
@@ -75,15 +100,15 @@ export class LiveTurns {
 
 function receive(live: Live, event: TurnEvent): void {
   if (isDelta(event)) {
-    if (event.type === 'text.delta' && event.path === undefined) addText(live, event.turn, event.data.text)
+    if (isTextDelta(event))
+      live.text = withDelta(
+        live.text ?? { turn: event.turn, after: live.after, text: '', reasoning: '' },
+        event,
+      )
     for (const listener of live.listeners) listener({ after: live.after, event })
     return
   }
   if (event.path !== undefined || event.seq === undefined) return
   live.after = Math.max(live.after, event.seq)
   if (ENDS_TEXT.has(event.type)) live.text = undefined
-}
-
-function addText(live: Live, turn: number, text: string): void {
-  live.text = { turn, after: live.after, text: (live.text?.text ?? '') + text }
 }

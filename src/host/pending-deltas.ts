@@ -1,10 +1,10 @@
-/** Deltas that a reader has not taken yet: one text, and a bounded number of others. */
-import type { DeltaEvent, Entry } from '../protocol/index.ts'
-import { ENDS_TEXT, type LiveDelta, type LiveText } from './live-turns.ts'
+/** Deltas that a reader has not taken yet: one text with its reasoning, and a bounded number of others. */
+import { type DeltaEvent, defined, type Entry } from '../protocol/index.ts'
+import { ENDS_TEXT, isTextDelta, type LiveDelta, type LiveText, withDelta } from './live-turns.ts'
 
 /** A text is `whole` if it is all that the reply has so far, and not a continuation. */
 export type TakenDelta =
-  | { readonly type: 'text'; readonly turn: number; readonly text: string }
+  | { readonly type: 'text'; readonly turn: number; readonly text: string; readonly reasoning?: string }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
 
 const MOST = 64
@@ -20,12 +20,15 @@ export class PendingDeltas {
 
   add(delta: LiveDelta): void {
     const { after, event } = delta
-    if (event.type !== 'text.delta' || event.path !== undefined) {
+    if (isTextDelta(event)) {
+      const known = this.#text?.after === after ? this.#text : undefined
+      const { isWhole = false } = known ?? {}
+      const live = known ?? { turn: event.turn, after, text: '', reasoning: '' }
+      this.#text = { ...withDelta(live, event), isWhole }
+    } else {
       this.#others.push(delta)
       if (this.#others.length > MOST) this.#others.shift()
-    } else if (this.#text?.after === after) {
-      this.#text = { ...this.#text, text: this.#text.text + event.data.text }
-    } else this.#text = { turn: event.turn, after, text: event.data.text, isWhole: false }
+    }
   }
 
   /** An entry was passed on: the text that it completes is not pending any more. */
@@ -45,7 +48,7 @@ export class PendingDeltas {
     const taken: TakenDelta[] = []
     const text = this.#text
     if (text !== undefined && text.after <= last) {
-      taken.push(text.isWhole ? { type: 'text', turn: text.turn, text: text.text } : deltaOf(text))
+      taken.push(...(text.isWhole ? [wholeOf(text)] : deltasOf(text)))
       this.#text = undefined
     }
     const ready = this.#others.filter(({ after }) => after <= last)
@@ -54,6 +57,16 @@ export class PendingDeltas {
   }
 }
 
-function deltaOf({ turn, text }: LiveText): TakenDelta {
-  return { type: 'delta', event: { type: 'text.delta', turn, data: { text } } }
+function wholeOf({ turn, text, reasoning }: LiveText): TakenDelta {
+  return { type: 'text', turn, text, ...defined({ reasoning: reasoning === '' ? undefined : reasoning }) }
+}
+
+function deltasOf({ turn, text, reasoning }: LiveText): TakenDelta[] {
+  const events: DeltaEvent[] = [
+    { type: 'reasoning.delta', turn, data: { text: reasoning } },
+    { type: 'text.delta', turn, data: { text } },
+  ]
+  return events.flatMap((event) =>
+    isTextDelta(event) && event.data.text !== '' ? [{ type: 'delta', event }] : [],
+  )
 }

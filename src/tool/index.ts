@@ -4,6 +4,7 @@ export type { AiTool, AiToolOptions, ToolSet, ToolsOption } from './ai-tool.ts'
 export { aiTool, toolsFrom } from './ai-tool.ts'
 export type { AnsweredRequest, Confirmation } from './answer.ts'
 export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
+export { answerFrom, optionText } from './answer-text.ts'
 export { approvalOf } from './approval.ts'
 export { argumentsKey } from './arguments-key.ts'
 export type {

@@ -58,6 +58,8 @@ describe('serve', () => {
     expect([agents, journal]).toEqual([['assistant'], join(cwd, '.holdfast', 'holdfast.db')])
     const conversation = createClient({ url, retries: 0 }).conversation('assistant:x')
     expect(await conversation.ask('What is 2 + 3?')).toMatchObject({ status: 'completed' })
+    expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: 'assistant' }] })
+    expect((await fetch(`${url}/ui/chat/x/stream`)).status).toBe(204)
     const stream = await fetch(`${url}/conversations/assistant:x/events`)
     child.kill('SIGTERM')
     expect(await stream.text()).toContain('event: entry')
@@ -65,6 +67,8 @@ describe('serve', () => {
     expect(lines.map(({ type, route, status }) => [type, route, status])).toEqual([
       ['listening', undefined, undefined],
       ['request', 'send', 200],
+      ['request', 'openai', 200],
+      ['request', 'ui', 204],
       ['request', 'events', 200],
     ])
   })

@@ -1,7 +1,7 @@
 /** What is typed, and what it means: arguments, answers, expressions, names, models. */
 import { memoryStore } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { answerFrom, problemWith } from '../../src/cli/answer.ts'
+import { problemWith } from '../../src/cli/answer.ts'
 import { readArguments } from '../../src/cli/arguments.ts'
 import { calculate } from '../../src/cli/builtin/calculate.ts'
 import { fieldFrom, fieldsOf } from '../../src/cli/chat/fields.ts'
@@ -11,6 +11,7 @@ import { chooseModel } from '../../src/cli/config/choose-model.ts'
 import { COMMANDS, SHARED } from '../../src/cli/help.ts'
 import { freshId, keyOf, namedContext } from '../../src/cli/names.ts'
 import { didYouMean } from '../../src/cli/nearest.ts'
+import { answerFrom } from '../../src/tool/index.ts'
 
 const request = (kind: string, more: object = {}) => ({ requestId: 'r', prompt: 'p', kind, ...more })
 

@@ -1,7 +1,9 @@
 /** Prompts the person for the open requests of a turn, one after the other. */
+
 import type { Json, RequestData } from 'holdfast'
 import { cyan, dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
-import { answerFrom, problemWith } from '../answer.ts'
+import { answerFrom } from 'holdfast/tool'
+import { problemWith } from '../answer.ts'
 import type { RequestSource } from '../request-source.ts'
 import type { LineEditor, ReadOptions } from '../terminal/line-editor.ts'
 import { grantsOf, optionLines, questionOf } from '../terminal/question-lines.ts'

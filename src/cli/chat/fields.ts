@@ -1,6 +1,8 @@
 /** Reads a JSON Schema as a form: its fields, if it is flat enough to prompt for them one by one. */
+
 import type { Json, JsonObject } from 'holdfast'
-import { jsonFrom, optionText } from '../answer.ts'
+import { optionText } from 'holdfast/tool'
+import { jsonFrom } from '../answer.ts'
 
 export interface Field {
   readonly name: string

@@ -1,7 +1,8 @@
 /** `holdfast run "…"`: one turn, for scripts. */
+
 import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
 import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
-import { answerFrom } from '../answer.ts'
+import { answerFrom } from 'holdfast/tool'
 import { shellWord } from '../arguments.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { withOrigin } from '../mcp-tools.ts'

@@ -1,7 +1,7 @@
 /** `holdfast serve`: the agents of a config over HTTP, until a signal. */
 import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
-import type { AccessLine, HttpListener, HttpServer } from 'holdfast/http'
+import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { configError, shownPath } from '../config/config-errors.ts'
 import { EXIT } from '../exit-code.ts'
@@ -71,14 +71,15 @@ function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store
 
 async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
-  const { authenticate, cors, page = 'if-built', mounts, proxies, ...limits } = workspace.serve ?? {}
+  const { authenticate, cors, page = 'if-built', proxies, ...limits } = workspace.serve ?? {}
   const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
   const { requestsPerMinute, authFailuresPerMinute } = limits
   const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
   const rates = { requestsPerMinute, authFailuresPerMinute }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, mounts, proxies, ...sizes, ...rates }),
+      ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
+      mounts: await mountsOf(workspace),
       page,
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),
@@ -86,6 +87,18 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
   } catch (error) {
     throw inConfigError(workspace.configPath, error)
   }
+}
+
+/** Protocols beside the server's own, by the names of their mounts. */
+const PROTOCOLS: Readonly<Record<string, () => Promise<Mount>>> = {
+  openai: async () => (await import('holdfast/openai')).openai(),
+  ui: async () => (await import('holdfast/ui')).uiMessageStream(),
+}
+
+/** The mounts of the config, and the protocols that it does not mount itself. */
+async function mountsOf({ serve: { mounts = [] } = {} }: Workspace): Promise<readonly Mount[]> {
+  const others = Object.entries(PROTOCOLS).filter(([name]) => !mounts.some((mount) => mount.name === name))
+  return [...mounts, ...(await Promise.all(others.map(([, load]) => load())))]
 }
 
 function inConfig<T>(path: string | undefined, work: () => T): T {

@@ -2,6 +2,7 @@
  * Formats a request for a person. An approval shows the call from the journal; the tool's own text is apart from it,
  * after a bar. Both are bounded, so that neither can push the other off the screen.
  */
+
 import type { Json, RequestData } from 'holdfast'
 import {
   cyan,
@@ -13,7 +14,7 @@ import {
   visibleValue,
   yellow,
 } from 'holdfast/terminal'
-import { optionText } from '../answer.ts'
+import { optionText } from 'holdfast/tool'
 import type { RequestSource } from '../request-source.ts'
 import { toolText } from './call-line.ts'
 import { previewOf } from './preview-lines.ts'

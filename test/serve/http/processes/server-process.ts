@@ -1,6 +1,6 @@
 /**
  * A server in a process of its own, on a SQLite file that others share. Its tools write a line for each effect: `act` can
- * look it up, `buy` needs an approval and cannot. An effect called `hold-…` holds until the file `go` is there.
+ * look it up, `buy` needs an approval and cannot. An effect called `ask-…` needs an approval, too. One called `hold-…` holds until the file `go` is there.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,8 @@ import { z } from 'zod'
 import { createHost } from '../../../../src/host/index.ts'
 import { defineTool } from '../../../../src/index.ts'
 import { createHttp, type HttpOptions, type ListenOptions, listen } from '../../../../src/serve/http/index.ts'
+import { openai } from '../../../../src/serve/openai/index.ts'
+import { uiMessageStream } from '../../../../src/serve/ui/index.ts'
 import { sqliteStore } from '../../../../src/store/sqlite/index.ts'
 import { ScriptedModel, type ScriptedRequest, type ScriptedStep } from '../../../../src/testing/index.ts'
 import { type KillPoint, KillSwitch, type PointCounts } from './kill-point.ts'
@@ -37,6 +39,7 @@ const act = defineTool({
   name: 'act',
   description: 'Does one thing, once.',
   input,
+  approve: ({ input: { name } }) => name.startsWith('ask'),
   run: async ({ name }, { contextId, signal }) => {
     kills.effect(contextId, () => appendFileSync(effects, `${name}\n`))
     if (name.startsWith('hold')) while (!existsSync(join(folder, 'go')) && !signal.aborted) await sleep(20)
@@ -64,7 +67,7 @@ function reply({ prompt }: ScriptedRequest): ScriptedStep {
   const text = JSON.stringify(last?.content)
   if (last?.role === 'tool' || text.includes('load'))
     return { deltas: Array.from({ length: 20 }, (_, at) => `word ${at} `) }
-  const name = /(hold|act|buy)-[\d-]+/.exec(text)?.[0] ?? 'act-0'
+  const name = /(hold|act|ask|buy)-[\d-]+/.exec(text)?.[0] ?? 'act-0'
   return { calls: [{ tool: name.startsWith('buy') ? 'buy' : 'act', args: { name } }] }
 }
 
@@ -91,6 +94,7 @@ const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
   heartbeatMs: 500,
+  mounts: [openai(), uiMessageStream()],
   ...httpOptions,
 })
 const { url } = await listen(http, { port: Number(port), ...listenOptions })

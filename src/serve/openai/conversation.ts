@@ -1,0 +1,115 @@
+/**
+ * The conversation of a request, and the key of its message, so that a repeated request finds the turn of the first. The
+ * names are those of the caller: nobody can reach a conversation of somebody else.
+ *
+ * `Idempotency-Key` decides if it is there. Without it, a request that the `openai` package repeats by itself says so in
+ * `X-Stainless-Retry-Count`, and finds the newest equal request within the time that its attempts may have taken.
+ */
+import { createHash } from 'node:crypto'
+import { systemClock, systemIds } from '../../base/index.ts'
+import type { Host } from '../../host/index.ts'
+import type { ContextKey, Entry, Owner } from '../../protocol/index.ts'
+import { badRequest } from '../problem.ts'
+
+export interface Place {
+  readonly key: ContextKey
+  /** The idempotency key of the message. */
+  readonly inputKey: string
+  /** The inbox entries that were posted under it before. */
+  readonly posted: readonly Entry[]
+}
+
+export interface Placed {
+  readonly host: Host
+  readonly owner: Owner
+  readonly headers: Headers
+  /** The agent. */
+  readonly model: string
+  /** The name of the conversation, if the request has one. */
+  readonly name?: string
+  readonly body: unknown
+}
+
+export async function placeOf(request: Placed): Promise<Place> {
+  const place = await (request.name === undefined ? newPlace(request) : namedPlace(request, request.name))
+  const isFirst = givenKey(request.headers) === undefined && repeatedSince(request.headers) === undefined
+  const entries = isFirst ? [] : await newestEntries(request.host, place.key)
+  return { ...place, posted: entries.filter((entry) => isUnder(entry, place.inputKey)) }
+}
+
+/** `support:7` and `7` name the same conversation of `support`. */
+function conversationKey({ tenant, actor }: Owner, model: string, name: string): ContextKey {
+  if (name.includes('/')) throw badRequest('The name of a conversation cannot have a "/".')
+  return { tenant, actor, contextId: name.startsWith(`${model}:`) ? name : `${model}:${name}` }
+}
+
+type Named = Pick<Place, 'key' | 'inputKey'>
+
+async function namedPlace(request: Placed, name: string): Promise<Named> {
+  const { host, owner, headers, model, body } = request
+  const key = conversationKey(owner, model, name)
+  const given = givenKey(headers)
+  if (given !== undefined) return { key, inputKey: given }
+  const prefix = `openai-${digest(body)}-`
+  const since = repeatedSince(headers)
+  const newest = since === undefined ? undefined : (await newestEntries(host, key)).find(isPosted)
+  const known = newest !== undefined && newest.at >= (since ?? 0) ? newest.key?.split('/')[0] : undefined
+  return { key, inputKey: known?.startsWith(prefix) ? known : `${prefix}${systemIds.next('message')}` }
+}
+
+/** A conversation of its own. Its id is found again by the digest of the request. */
+async function newPlace({ host, owner, headers, model, body }: Placed): Promise<Named> {
+  const given = givenKey(headers)
+  if (given !== undefined)
+    return { key: conversationKey(owner, model, `openai-${digest(given)}`), inputKey: given }
+  const inputKey = `openai-${digest(body)}`
+  const since = repeatedSince(headers)
+  if (since !== undefined) {
+    const prefix = `${model}:${inputKey}-`
+    const [newest] = (await host.store.list({ owner, prefix, limit: 1 })).heads
+    if (newest !== undefined && newest.createdAt >= since && newest.status !== 'erased')
+      return { key: newest.key, inputKey }
+  }
+  return { key: conversationKey(owner, model, `${inputKey}-${systemIds.next('chat')}`), inputKey }
+}
+
+function givenKey(headers: Headers): string | undefined {
+  const given = headers.get('idempotency-key')
+  if (given === null) return undefined
+  if (!/^[\x21-\x7e]{1,180}$/.test(given))
+    throw badRequest('Idempotency-Key must have 1 to 180 visible ASCII characters.')
+  return `openai_${given}`
+}
+
+/** Time that an attempt takes beyond its limit: pauses between attempts, clocks. */
+const MARGIN_MS = 60_000
+
+/** The earliest time of the first attempt; undefined if this is the first. */
+function repeatedSince(headers: Headers): number | undefined {
+  const retries = Number(headers.get('x-stainless-retry-count') ?? 0)
+  if (!(retries > 0)) return undefined
+  const seconds = Number(headers.get('x-stainless-timeout') ?? 600)
+  const eachMs = (Number.isFinite(seconds) ? seconds : 600) * 1000 + MARGIN_MS
+  return systemClock.now() - retries * eachMs
+}
+
+/** A repeated message is seldom old. */
+const SEARCHED = 1000
+
+async function newestEntries(host: Host, key: ContextKey): Promise<readonly Entry[]> {
+  if ((await host.reads.info(key)) === undefined) return []
+  return host.reads.entries(key, { limit: SEARCHED, order: 'newest' })
+}
+
+function isPosted({ type }: Entry): boolean {
+  return type === 'input' || type === 'answer'
+}
+
+/** Answers are posted under the key and the id of their request. */
+function isUnder(entry: Entry, key: string): boolean {
+  return isPosted(entry) && (entry.key === key || entry.key?.startsWith(`${key}/`) === true)
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 24)
+}

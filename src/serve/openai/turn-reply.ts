@@ -1,0 +1,114 @@
+/** The turn of a request, and its reply: complete, or as it comes. */
+import type { HostEvent } from '../../host/index.ts'
+import type { ContextKey } from '../../protocol/index.ts'
+import { authOf } from '../caller.ts'
+import type { MountCall } from '../mount.ts'
+import { badRequest, HttpProblem, problemWith } from '../problem.ts'
+import { type BegunTurn, begunTurn, type TurnRef, turnEvents } from '../turn-events.ts'
+import { beginReply } from './begin.ts'
+import { placeOf } from './conversation.ts'
+import { unknownModel } from './errors.ts'
+import { type ReplyEvent, replyEvents } from './reply.ts'
+import type { ReplyId } from './reply-id.ts'
+import type { ModelRequest } from './request.ts'
+
+export interface ReplyRequest {
+  readonly request: ModelRequest
+  readonly body: unknown
+  /** The reply that this one continues. */
+  readonly after?: ReplyId
+}
+
+export interface BegunReply extends BegunTurn {
+  readonly key: ContextKey
+}
+
+export async function beginTurn(
+  call: MountCall,
+  { request, body, after }: ReplyRequest,
+): Promise<BegunReply> {
+  const { host, caller } = call
+  const { headers } = call.request
+  const agents = host.names.filter((name) => !host.graphs.includes(name))
+  if (!agents.includes(request.model)) throw unknownModel(request.model, agents)
+  const name = after?.contextId ?? headerName(headers) ?? request.conversation
+  const { model } = request
+  const place = await placeOf({
+    ...{ host, owner: { tenant: caller.tenant, actor: caller.actor }, headers, model, body },
+    ...(name === undefined ? {} : { name }),
+  })
+  const { key, posted } = place
+  if (after !== undefined && posted.length === 0) await checkNewest(call, key, after)
+  const turn = await begunTurn(beginReply(host, place, { request, auth: authOf(caller) }))
+  return { ...turn, key }
+}
+
+/** The header as this server writes it: encoded, because names may have letters of any script. */
+function headerName(headers: Headers): string | undefined {
+  const name = headers.get('x-conversation-id')
+  try {
+    return name === null ? undefined : decodeURI(name)
+  } catch {
+    throw badRequest('X-Conversation-Id is not encoded as a URI.')
+  }
+}
+
+async function checkNewest(
+  { host }: MountCall,
+  key: ContextKey,
+  { contextId, turn }: ReplyId,
+): Promise<void> {
+  if (key.contextId !== contextId) throw badRequest('The previous response is of another model.')
+  if ((await host.reads.info(key))?.turn === turn) return
+  throw new HttpProblem({
+    status: 409,
+    code: 'previous_response_not_newest',
+    detail:
+      'Only the newest response of a conversation can be continued. Fork the conversation with POST /conversations/{id}/fork to go on from an older one.',
+  })
+}
+
+/** Waits for the end of the turn. Throws a problem if it did not begin, or goes on elsewhere. */
+export async function finishedReply(
+  call: MountCall,
+  { key, outcome }: BegunReply,
+): Promise<AsyncGenerator<ReplyEvent>> {
+  const { turn, error } = await outcome
+  if (error?.code === 'shutdown')
+    throw new HttpProblem(problemWith('shutdown', 'This server is shutting down. Send the request again.'))
+  if (turn === 0)
+    throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
+  return storedReply(call, key, turn)
+}
+
+/** The bound of a turn that is read whole. */
+const MAX_ENTRIES = 100_000
+
+/** The reply of a turn as far as the journal has it. */
+export async function storedReply(
+  { host }: MountCall,
+  key: ContextKey,
+  turn: number,
+): Promise<AsyncGenerator<ReplyEvent>> {
+  const entries = await host.reads.entries(key, { turn, limit: MAX_ENTRIES })
+  const events = entries
+    .filter((entry) => entry.turn === turn)
+    .map((entry): HostEvent => ({ type: 'entry', entry }))
+  return replyEvents(host, key, events)
+}
+
+export interface LiveReply {
+  readonly events: AsyncGenerator<ReplyEvent>
+  readonly leave: () => void
+}
+
+export function liveReply(
+  call: MountCall,
+  key: ContextKey,
+  { ref, seq }: { readonly ref: TurnRef; readonly seq: number },
+): LiveReply {
+  const { host, heartbeatMs } = call
+  const { signal, leave } = call.openStream()
+  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
+  return { events: replyEvents(host, key, events), leave }
+}

@@ -1,0 +1,102 @@
+/**
+ * The events of one turn, for protocols that answer a request with a turn: found by the request that began it, or by its
+ * number, and read from the journal, so any process can follow it. Knows no protocol.
+ */
+import type { EventsOptions, Host, HostEvent, HostedTurn, HostOutcome } from '../host/index.ts'
+import type { ContextKey, Entry } from '../protocol/index.ts'
+import { HttpProblem, problemWith } from './problem.ts'
+
+/** A turn by its number, or by the position of the input or answer that it takes. */
+export type TurnRef = { readonly turn: number } | { readonly input: number }
+
+export interface BegunTurn {
+  readonly ref: TurnRef
+  /** The position of its first known entry. */
+  readonly seq: number
+  /** Never rejects. */
+  readonly outcome: Promise<HostOutcome>
+}
+
+/** Waits until a requested turn is stored. Throws a problem if it was refused. */
+export async function begunTurn(requested: Promise<HostedTurn>): Promise<BegunTurn> {
+  const turn = await requested
+  for await (const event of turn) {
+    if (event.type === 'turn.refused') throw new HttpProblem(problemWith(event.data.code, event.data.message))
+    const { type, seq, turn: number } = event
+    const isPosted = type === 'input' || type === 'answer'
+    if (seq === undefined || (number === 0 && !isPosted)) continue
+    return { ref: isPosted ? { input: seq } : { turn: number }, seq, outcome: turn.outcome }
+  }
+  const { error } = await turn.outcome
+  throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
+}
+
+export interface TurnEventsOptions extends EventsOptions {
+  readonly ref: TurnRef
+}
+
+/**
+ * The events of a turn up to its `turn.end`, and heartbeats. Ends earlier if the signal aborts. Throws a problem if
+ * the input began no turn. Entries and deltas of other turns, and of sub-agents, are left out.
+ */
+export async function* turnEvents(
+  host: Host,
+  key: ContextKey,
+  { ref, ...options }: TurnEventsOptions,
+): AsyncGenerator<HostEvent, void, undefined> {
+  let turn = 'turn' in ref ? ref.turn : undefined
+  /** Entries of a turn that may be the one: its start comes before the entry that takes an answer. */
+  let candidates: Entry[] = []
+  for await (const event of host.events(key, options)) {
+    if (event.type === 'heartbeat') yield event
+    else if (event.type !== 'entry') {
+      if (isOfTurn(event, turn)) yield event
+    } else if (turn === undefined) {
+      const { entry } = event
+      if (entry.type === 'turn.start') candidates = []
+      candidates.push(entry)
+      if (!('input' in ref) || !entry.takes?.includes(ref.input)) continue
+      if (entry.turn === 0) throw unusedProblem(entry)
+      turn = entry.turn
+      for (const each of candidates) if (each.turn === turn) yield { type: 'entry', entry: each }
+      if (isEnd(entry)) return
+    } else if (event.entry.turn === turn) {
+      yield event
+      if (isEnd(event.entry)) return
+    }
+  }
+}
+
+function isOfTurn(event: Exclude<HostEvent, { type: 'entry' | 'heartbeat' }>, turn?: number): boolean {
+  return event.type === 'text' ? event.turn === turn : event.event.turn === turn && !event.event.path
+}
+
+function isEnd({ type }: Entry): boolean {
+  return type === 'turn.end'
+}
+
+/** An input that was taken outside of turns began none. */
+function unusedProblem({ data: { reason } }: Entry): HttpProblem {
+  const why = typeof reason === 'string' ? `: ${reason}` : '.'
+  return new HttpProblem(problemWith('invalid-entry', `The message began no turn${why}`))
+}
+
+const PAGE = 200
+
+/**
+ * The exchange that a position belongs to: the turns from the newest input up to it. Later turns of an exchange continue the
+ * first, after an answer, an expiry or a failure. Undefined if there is none, or it was pruned.
+ */
+export async function exchangeStart(
+  host: Host,
+  key: ContextKey,
+  last: number,
+): Promise<{ readonly turn: number; readonly seq: number } | undefined> {
+  for (let to = last; to > 0; ) {
+    const page = await host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
+    const start = page.find(({ type, takes = [] }) => type === 'turn.start' && takes.length > 0)
+    if (start !== undefined) return { turn: start.turn, seq: start.seq }
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return undefined
+}

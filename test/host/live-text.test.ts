@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { LiveTurns } from '../../src/host/live-turns.ts'
+import { PendingDeltas } from '../../src/host/pending-deltas.ts'
+import type { DeltaEvent } from '../../src/protocol/index.ts'
+
+const KEY = { tenant: 't', actor: 'a', contextId: 'x' }
+const reasoning = (text: string): DeltaEvent => ({ type: 'reasoning.delta', turn: 1, data: { text } })
+const words = (text: string): DeltaEvent => ({ type: 'text.delta', turn: 1, data: { text } })
+
+test('a reader that comes in the middle of a reply gets its reasoning and text so far, once', async () => {
+  const live = new LiveTurns()
+  const seen: unknown[] = []
+  await live.follow(
+    KEY,
+    (async function* () {
+      yield* [reasoning('Let me '), reasoning('think.'), words('Yes')]
+      const pending = new PendingDeltas(live.textOf(KEY))
+      live.listen(KEY, (delta) => pending.add(delta))
+      yield words(', it is.')
+      seen.push(...pending.take(0))
+      yield words(' Sure.')
+      seen.push(...pending.take(0))
+    })(),
+  )
+  expect(seen).toEqual([
+    { type: 'text', turn: 1, text: 'Yes, it is.', reasoning: 'Let me think.' },
+    { type: 'delta', event: words(' Sure.') },
+  ])
+})
+
+test('reasoning is joined for a slow reader, and nothing of it is lost', () => {
+  const pending = new PendingDeltas(undefined)
+  for (let at = 0; at < 200; at++) pending.add({ after: 4, event: reasoning(`${at} `) })
+  pending.add({ after: 4, event: words('Done.') })
+  const all = Array.from({ length: 200 }, (_, at) => `${at} `).join('')
+  expect(pending.take(4)).toEqual([
+    { type: 'delta', event: reasoning(all) },
+    { type: 'delta', event: words('Done.') },
+  ])
+})
