@@ -1,0 +1,43 @@
+/** A corpus in a folder of the test, and small documents of every format. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PDFDocument, StandardFonts } from 'pdf-lib'
+import { afterEach } from 'vitest'
+import {
+  type SqliteCorpus,
+  type SqliteCorpusOptions,
+  sqliteCorpus,
+} from '../../src/corpus/sqlite/sqlite-corpus.ts'
+
+const open: SqliteCorpus[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((corpus) => corpus.close()))
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-corpus-'))
+  folders.push(folder)
+  return folder
+}
+
+export function openCorpus(
+  options: SqliteCorpusOptions = {},
+  path: string = join(temporaryFolder(), 'corpus.db'),
+): SqliteCorpus {
+  const corpus = sqliteCorpus(path, options)
+  open.push(corpus)
+  return corpus
+}
+
+/** One page for each text. */
+export async function pdfOf(pages: readonly string[], title?: string): Promise<Uint8Array> {
+  const pdf = await PDFDocument.create()
+  const font = await pdf.embedFont(StandardFonts.Helvetica)
+  if (title !== undefined) pdf.setTitle(title)
+  for (const text of pages) pdf.addPage().drawText(text, { x: 50, y: 700, size: 12, font, lineHeight: 14 })
+  return pdf.save()
+}
