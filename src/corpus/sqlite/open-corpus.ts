@@ -33,7 +33,6 @@ const TABLES = `
   CREATE VIRTUAL TABLE passage_text USING fts5(
     text, title, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
   );
-  INSERT INTO passage_text (passage_text, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
 `
 
 export function openCorpus(path: string, options: OpenOptions): DatabaseSync {

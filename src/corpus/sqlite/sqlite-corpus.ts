@@ -37,7 +37,7 @@ export interface SqliteCorpusOptions {
   /** The cosine of two texts that have nothing in common, for this embedding model. Default: 0.3. */
   readonly minSimilarity?: number
   readonly reranker?: Reranker
-  /** The default of `minScore` in searches. 0.25 if not given. */
+  /** The default of `minScore` in searches. 0.3 if not given. */
   readonly minScore?: number
   readonly limits?: DocumentLimits
   /** Timeout for other processes before `store-busy`. 10 seconds if not given. */
