@@ -1,4 +1,4 @@
-/** DOCX: its paragraphs as one page, by mammoth. Runs in the worker of documents. */
+/** DOCX: its paragraphs as one page, by mammoth. Runs in the process that reads documents. */
 import { CORE, packStored, unpackDocx } from './docx-zip.ts'
 import { DocumentError, type DocumentLimits, type ParsedDocument } from './parser.ts'
 

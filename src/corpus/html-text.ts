@@ -1,4 +1,4 @@
-/** HTML: the text that a reader sees, as one page, by linkedom. Runs in the worker of documents. */
+/** HTML: the text that a reader sees, as one page, by linkedom. Runs in the process that reads documents. */
 import { DocumentError, type ParsedDocument } from './parser.ts'
 import { decodeText } from './plain-text.ts'
 

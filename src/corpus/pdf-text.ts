@@ -1,4 +1,4 @@
-/** PDF: the text of each page, by unpdf. Runs in the worker of documents. */
+/** PDF: the text of each page, by unpdf. Runs in the process that reads documents. */
 import { DocumentError, type DocumentLimits, type ParsedDocument, tooLarge } from './parser.ts'
 
 /** The part of unpdf that is used here. */

@@ -5,7 +5,8 @@ const UNSPACED = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana
 const UNSPACED_CHARACTER = new RegExp(UNSPACED, 'gu')
 const WORD = new RegExp(String.raw`${UNSPACED}+|(?:(?!${UNSPACED})[\p{L}\p{N}\p{M}])+`, 'gu')
 const IS_UNSPACED = new RegExp(`^${UNSPACED}`, 'u')
-const HYPHENATED = /(\p{L}+)-\n\s*(\p{L}+)/gu
+// Matched from the start of a word: from each of its letters, a long word would take the square of its length.
+const HYPHENATED = /(?<!\p{L})(\p{L}+)-\n\s*(\p{L}+)/gu
 const MOST_TERMS = 32
 
 /** Words that carry a question, not its subject. */

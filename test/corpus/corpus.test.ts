@@ -6,7 +6,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
 import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
-import { openCorpus, pdfOf, temporaryFolder } from './kit.ts'
+import { openCorpus, temporaryFolder } from './kit.ts'
+import { pdfOf } from './pdf-of.ts'
 
 const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
 const TIDE = 'The tide gauge at Port Nérée was moved in May 1998. Since then it reads 12 cm too high.'
@@ -119,7 +120,7 @@ describe('a search', () => {
           expect(score).toBeLessThanOrEqual(1)
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     )
   })
 
@@ -365,5 +366,44 @@ describe('the file', () => {
   it('has options with names that are checked', () => {
     expect(() => openCorpus({ readonly: true } as never)).toThrow('Did you mean readOnly?')
     expect(() => openCorpus({ limits: { byte: 1 } as never })).toThrow('Did you mean bytes?')
+  })
+})
+
+describe('a document that takes too much', () => {
+  it('is skipped when its time is over, and the next one is read', async () => {
+    const corpus = openCorpus({ limits: { timeoutMs: 1 } })
+    const { skipped } = await corpus.add([{ source: 'slow.html', content: '<p>Hello' }])
+    expect(skipped).toMatchObject([
+      { code: 'too-slow', reason: 'Reading the document takes more than 1 ms.' },
+    ])
+    expect((await corpus.add([{ source: 'quick.txt', content: KELP }])).added).toHaveLength(1)
+  })
+
+  it('is left when the call is aborted', async () => {
+    const corpus = openCorpus()
+    const controller = new AbortController()
+    const adding = corpus.add([{ source: 'deep.html', content: '<div>'.repeat(100_000) }], {
+      signal: controller.signal,
+      onProgress: () => setImmediate(() => controller.abort(new Error('enough'))),
+    })
+    await expect(adding).rejects.toThrow('enough')
+    expect((await corpus.add([{ source: 'good.html', content: `<p>${KELP}` }])).added).toHaveLength(1)
+  })
+
+  it('may be over a limit of bytes, characters or pages', async () => {
+    const add = async (limits: object, source: string, content: string | Uint8Array) =>
+      (await openCorpus({ limits }).add([{ source, content }])).skipped[0]
+    expect(await add({ bytes: 10 }, 'a.txt', KELP)).toMatchObject({
+      code: 'too-large',
+      reason: expect.stringMatching(/limit is 10\.$/),
+    })
+    expect(await add({ characters: 10 }, 'a.txt', KELP)).toMatchObject({
+      code: 'too-large',
+      reason: 'The document has more than 10 characters.',
+    })
+    expect(await add({ pages: 1 }, 'a.pdf', await pdfOf(['one', 'two']))).toMatchObject({
+      code: 'too-large',
+      reason: 'The document has more than 1 pages.',
+    })
   })
 })

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PDFDocument, StandardFonts } from 'pdf-lib'
 import { afterEach } from 'vitest'
 import {
   type SqliteCorpus,
@@ -31,13 +30,4 @@ export function openCorpus(
   const corpus = sqliteCorpus(path, options)
   open.push(corpus)
   return corpus
-}
-
-/** One page for each text. */
-export async function pdfOf(pages: readonly string[], title?: string): Promise<Uint8Array> {
-  const pdf = await PDFDocument.create()
-  const font = await pdf.embedFont(StandardFonts.Helvetica)
-  if (title !== undefined) pdf.setTitle(title)
-  for (const text of pages) pdf.addPage().drawText(text, { x: 50, y: 700, size: 12, font, lineHeight: 14 })
-  return pdf.save()
 }

@@ -16,18 +16,15 @@ export function lexicalSearch(db: DatabaseSync, query: string, limit: number): r
   if (candidates.length === 0) return []
   const ids = JSON.stringify(candidates.map(({ id }) => id))
   const { total } = db.prepare('SELECT sum(passages) AS total FROM document').get() as { total: number }
-  return lexicalScores(
-    candidates,
-    phrases.map((phrase) => termHits(db, phrase, ids)),
-    total,
-  )
+  return lexicalScores(candidates, termHits(db, phrases, ids), total)
 }
 
-function termHits(db: DatabaseSync, phrase: string, candidates: string): TermHits {
-  const { count, hits } = db
-    .prepare(
-      'SELECT count(*) AS count, json_group_array(rowid) FILTER (WHERE rowid IN (SELECT value FROM json_each(?))) AS hits FROM passage_text WHERE passage_text MATCH ?',
-    )
-    .get(candidates, phrase) as { count: number; hits: string }
-  return { count, hits: new Set(JSON.parse(hits) as readonly number[]) }
+function termHits(db: DatabaseSync, phrases: readonly string[], candidates: string): readonly TermHits[] {
+  const count = db.prepare(
+    'SELECT count(*) AS count, json_group_array(rowid) FILTER (WHERE rowid IN (SELECT value FROM json_each(?))) AS hits FROM passage_text WHERE passage_text MATCH ?',
+  )
+  return phrases.map((phrase) => {
+    const found = count.get(candidates, phrase) as { count: number; hits: string }
+    return { count: found.count, hits: new Set(JSON.parse(found.hits) as readonly number[]) }
+  })
 }

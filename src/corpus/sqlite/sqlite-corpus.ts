@@ -6,10 +6,10 @@ import { type Chunker, sentenceChunker } from '../chunk.ts'
 import { type EmbeddingModel, embed, embeddingId } from '../embedding.ts'
 import { DocumentError, type DocumentLimits, LIMITS, type Parser, type SkipCode } from '../parser.ts'
 import type { Corpus, CorpusDocument, FoundPassage, Passage, PassageQuery } from '../port.ts'
+import { DocumentProcess } from '../process-parser.ts'
 import { fuse, MIN_SCORE, type Ranked, type Reranker, reranked } from '../rank.ts'
 import { type ReadOptions, readContent, readDocument } from '../read-document.ts'
 import { type DocumentSource, type FoundSource, findSources } from '../sources.ts'
-import { DocumentWorker } from '../worker-parser.ts'
 import { translate } from './corpus-errors.ts'
 import {
   findKnown,
@@ -100,7 +100,7 @@ class FileCorpus implements SqliteCorpus {
   readonly path: string
   readonly #options: SqliteCorpusOptions
   readonly #db: DatabaseSync
-  readonly #worker: DocumentWorker
+  readonly #process: DocumentProcess
   readonly #reading: ReadOptions
   readonly #hasExtension: boolean
   #isClosed = false
@@ -111,10 +111,10 @@ class FileCorpus implements SqliteCorpus {
     this.path = path
     this.#options = options
     const limits = { ...LIMITS, ...options.limits }
-    this.#worker = new DocumentWorker(limits)
+    this.#process = new DocumentProcess(limits)
     this.#reading = {
       limits,
-      parsers: [...(options.parsers ?? []), ...builtinParsers(this.#worker)],
+      parsers: [...(options.parsers ?? []), ...builtinParsers(this.#process)],
       chunker: options.chunker ?? sentenceChunker(),
     }
     const { readOnly = false, busyMs = BUSY_MS, embedding } = options
@@ -243,7 +243,7 @@ class FileCorpus implements SqliteCorpus {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.#worker.close()
+    await this.#process.close()
     this.#db.close()
   }
 
