@@ -3,5 +3,5 @@ import { sqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
 
 const [path = '', folder = ''] = process.argv.slice(2)
 const corpus = sqliteCorpus(path)
-await corpus.add([folder], { onProgress: ({ done, total }) => console.log(`${done}/${total}`) })
+await corpus.add([folder], { onProgress: ({ done, total }) => process.stdout.write(`${done}/${total}\n`) })
 await corpus.close()

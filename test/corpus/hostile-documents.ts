@@ -9,25 +9,9 @@ import { join } from 'node:path'
 import { type SqliteCorpus, sqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
 import { hostilePdfs } from './hostile-pdfs.ts'
 import { hostileTexts } from './hostile-texts.ts'
+import type { HostileDocument, HostileWorld } from './hostile-types.ts'
 import { pdfOf } from './pdf-of.ts'
 import { docx, paragraph } from './raw-files.ts'
-
-export interface HostileWorld {
-  /** An address of this machine that counts connections. */
-  readonly url: string
-  /** A file that no document may bring into the corpus. */
-  readonly secretFile: string
-}
-
-export interface HostileDocument {
-  /** Its name, with the ending of its format. */
-  readonly source: string
-  readonly bytes: () => string | Uint8Array
-  /** The accepted outcomes: codes of skipped documents, or `read`. None: any. */
-  readonly codes: readonly string[]
-  /** Ended by the limit of time, or by a lot of memory: not in the tests. */
-  readonly isSlow?: true
-}
 
 export interface TrialOptions {
   readonly generated: number

@@ -1,6 +1,6 @@
 /** PDFs that are broken, locked, empty, or made to harm their reader. */
 import { deflateSync } from 'node:zlib'
-import type { HostileDocument, HostileWorld } from './hostile-documents.ts'
+import type { HostileDocument, HostileWorld } from './hostile-types.ts'
 import { deflateBomb, FONT, HELLO, type PdfObject, pagePdf, rawPdf } from './raw-files.ts'
 
 const ENCRYPT = `/Encrypt 6 0 R/ID[<${'00'.repeat(16)}><${'00'.repeat(16)}>]`

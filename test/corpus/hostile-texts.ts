@@ -1,5 +1,5 @@
 /** DOCX, HTML and text files that are broken, locked, empty, or made to harm their reader. */
-import type { HostileDocument, HostileWorld } from './hostile-documents.ts'
+import type { HostileDocument, HostileWorld } from './hostile-types.ts'
 import { bodyXml, docx, docxParts, paragraph, rawBomb, relations, zipOf } from './raw-files.ts'
 
 type Cases = Readonly<Record<string, Omit<HostileDocument, 'source'>>>
