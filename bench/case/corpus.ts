@@ -6,7 +6,7 @@ import { sentenceChunker, sqliteCorpus } from 'holdfast/research'
 import { PDFDocument, StandardFonts } from 'pdf-lib'
 import { CORPUS } from '../kit/budgets.ts'
 import { interleave, quantile } from '../kit/measure.ts'
-import { type Case, compare } from '../kit/result.ts'
+import { type Budget, type Case, compare, type Lab, type Row } from '../kit/result.ts'
 
 const DOCUMENTS = 100
 const PASSAGES_EACH = 100
@@ -21,85 +21,67 @@ export const corpus: Case = {
   measured:
     'texts of 100 passages each, added by add() against the same passages inserted into a plain FTS5 table, one transaction a document; the size of both files; questions of four words, search() with its scores against the five best rows of the table by bm25, with stop words and without any score. The PDF is read by a process that is ended above 256 MB; peak memory is that of the process that adds it, with 1,000 pages against 100.',
   notMeasured: 'embeddings; other formats; a cold disk.',
-  run: async (lab) => {
-    const texts = Array.from({ length: DOCUMENTS }, (_, at) => textOf(at))
-    const chunker = sentenceChunker()
-    const cut = texts.map((text) => chunker.chunk(text).map(({ start, end }) => text.slice(start, end)))
-    const passages = cut.reduce((total, { length }) => total + length, 0)
-    const [subject, plain] = [lab.path('corpus.db'), lab.path('plain.db')]
-    const ours = sqliteCorpus(subject)
-    const sources = texts.map((text, at) => ({ source: `${at}.txt`, content: text }))
-    const addedMs = await millis(() => ours.add(sources))
-    const table = new DatabaseSync(plain)
-    const insertedMs = await millis(() => fill(table, cut))
-    const questions = Array.from({ length: QUERIES }, (_, at) => questionOf(at))
-    const best = table.prepare('SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT 5')
-    const all = { ours: [] as number[], plain: [] as number[] }
-    await interleave(
-      { rounds: lab.short ? 2 : 5, seconds: lab.seconds },
-      {
-        plain: () => latencies(all.plain, questions, (words) => best.all(words.join(' OR '))),
-        ours: () => latencies(all.ours, questions, (words) => ours.search(`What about ${words.join(' ')}?`)),
-      },
-    )
-    await ours.close()
-    table.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    table.close()
-    const at = (figures: readonly number[], share: number) => [
-      quantile(
-        figures.toSorted((a, b) => a - b),
-        share,
-      ),
-    ]
-    const rate = (ms: number) => [passages / (ms / 1000)]
-    const size = (path: string) => [statSync(path).size / 1024 / 1024]
-    const [few, many] = [
-      await addPdf(lab.path('few.pdf'), PAGES / 10),
-      await addPdf(lab.path('many.pdf'), PAGES),
-    ]
-    return [
-      compare({
-        what: `adding ${passages} passages`,
-        unit: 'passages/s',
-        baseline: ['FTS5', rate(insertedMs)],
-        subject: ['add()', rate(addedMs)],
-        budget: CORPUS.add,
-      }),
-      compare({
-        what: 'size of the file',
-        unit: 'MB',
-        baseline: ['FTS5', size(plain)],
-        subject: ['corpus', size(subject)],
-        budget: CORPUS.size,
-      }),
-      compare({
-        what: 'search, p50',
-        unit: 'ms',
-        baseline: ['FTS5', at(all.plain, 0.5)],
-        subject: ['search()', at(all.ours, 0.5)],
-        budget: CORPUS.search,
-      }),
-      compare({
-        what: 'search, p99',
-        unit: 'ms',
-        baseline: ['FTS5', at(all.plain, 0.99)],
-        subject: ['search()', at(all.ours, 0.99)],
-      }),
-      compare({
-        what: 'PDF, peak memory',
-        unit: 'MB',
-        baseline: ['100 pages', [few.megabytes]],
-        subject: ['1,000 pages', [many.megabytes]],
-        budget: CORPUS.memory,
-      }),
-      compare({
-        what: 'PDF, time',
-        unit: 'ms',
-        baseline: ['100 pages', [few.ms]],
-        subject: ['1,000 pages', [many.ms]],
-      }),
-    ]
-  },
+  run: async (lab) => [...(await textRows(lab)), ...(await pdfRows(lab))],
+}
+
+async function textRows(lab: Lab): Promise<readonly Row[]> {
+  const texts = Array.from({ length: DOCUMENTS }, (_, at) => textOf(at))
+  const chunker = sentenceChunker()
+  const cut = texts.map((text) => chunker.chunk(text).map(({ start, end }) => text.slice(start, end)))
+  const passages = cut.reduce((total, { length }) => total + length, 0)
+  const paths = { ours: lab.path('corpus.db'), plain: lab.path('plain.db') }
+  const ours = sqliteCorpus(paths.ours)
+  const addedMs = await millis(() =>
+    ours.add(texts.map((text, at) => ({ source: `${at}.txt`, content: text }))),
+  )
+  const table = new DatabaseSync(paths.plain)
+  const insertedMs = await millis(() => fill(table, cut))
+  const questions = Array.from({ length: QUERIES }, (_, at) => questionOf(at))
+  const best = table.prepare('SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT 5')
+  const took = { ours: [] as number[], plain: [] as number[] }
+  await interleave(
+    { rounds: lab.short ? 2 : 5, seconds: lab.seconds },
+    {
+      plain: () => latencies(took.plain, questions, (words) => best.all(words.join(' OR '))),
+      ours: () => latencies(took.ours, questions, (words) => ours.search(`What about ${words.join(' ')}?`)),
+    },
+  )
+  await ours.close()
+  table.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  table.close()
+  const row = beside('FTS5', 'corpus')
+  const rate = (ms: number) => passages / (ms / 1000)
+  const size = (path: string) => statSync(path).size / 1024 / 1024
+  return [
+    row(`adding ${passages} passages`, 'passages/s', [rate(insertedMs), rate(addedMs), CORPUS.add]),
+    row('size of the file', 'MB', [size(paths.plain), size(paths.ours), CORPUS.size]),
+    row('search, p50', 'ms', [partOf(took.plain, 0.5), partOf(took.ours, 0.5), CORPUS.search]),
+    row('search, p99', 'ms', [partOf(took.plain, 0.99), partOf(took.ours, 0.99)]),
+  ]
+}
+
+async function pdfRows(lab: Lab): Promise<readonly Row[]> {
+  const few = await addPdf(lab.path('few.pdf'), PAGES / 10)
+  const many = await addPdf(lab.path('many.pdf'), PAGES)
+  const row = beside('100 pages', '1,000 pages')
+  return [
+    row('PDF, peak memory', 'MB', [few.megabytes, many.megabytes, CORPUS.memory]),
+    row('PDF, time', 'ms', [few.ms, many.ms]),
+  ]
+}
+
+type Pair = readonly [baseline: number, subject: number, budget?: Budget]
+
+function beside(baseline: string, subject: string): (what: string, unit: string, pair: Pair) => Row {
+  return (what, unit, [one, other, budget]) =>
+    compare({ what, unit, baseline: [baseline, [one]], subject: [subject, [other]], budget })
+}
+
+function partOf(figures: readonly number[], part: number): number {
+  return quantile(
+    figures.toSorted((a, b) => a - b),
+    part,
+  )
 }
 
 async function millis(work: () => unknown): Promise<number> {

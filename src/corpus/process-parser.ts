@@ -74,7 +74,7 @@ export class DocumentProcess {
   }
 
   #start(): ChildProcess {
-    if (this.#child !== undefined) return this.#child
+    if (this.#child?.connected === true) return this.#child
     const { megabytes } = this.#limits
     const child = fork(new URL('./document-process.ts', import.meta.url), [String(megabytes)], {
       execArgv: [`--max-old-space-size=${Math.round(megabytes * HEAP_SHARE)}`, '--no-warnings'],

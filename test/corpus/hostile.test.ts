@@ -16,7 +16,7 @@ it('hostile documents are read or skipped with a reason: no crash, no code, no r
   ])
 })
 
-it('a killed process leaves whole documents, and the next one completes the same index', async () => {
+it('two processes at once, and one after a killed one, make the same index: of whole documents', async () => {
   expect(await killTrial({ kills: 2, seed: 3, documents: 12 })).toMatchObject({
     documents: 12,
     runs: 3,

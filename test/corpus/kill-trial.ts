@@ -29,11 +29,17 @@ const LONGEST_MS = 150
 export async function killTrial({ kills, seed, documents = 60, onKill }: KillOptions): Promise<KillReport> {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-kill-documents-'))
   const folder = join(root, 'papers')
-  const [quiet, killed] = [join(root, 'quiet.db'), join(root, 'killed.db')]
+  const [quiet, shared, killed] = ['quiet.db', 'shared.db', 'killed.db'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+  ]
   try {
     await writePapers(folder, seed, documents)
     await ended(start(quiet, folder))
-    const problems: string[] = []
+    // Two processes at once.
+    await Promise.all([ended(start(shared, folder)), ended(start(shared, folder))])
+    const problems = [...differences(quiet, shared)]
     let runs = 0
     for (let kill = 0; kill < kills; kill++) {
       // A finished index is begun anew, so that every kill finds work to interrupt.

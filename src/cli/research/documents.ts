@@ -17,7 +17,7 @@ import { tableLines } from '../terminal/table.ts'
 import { cut, oneLine } from '../terminal/text.ts'
 
 /** The path of `--corpus`, or that of the folder of conversations. */
-export async function corpusPath(context: CommandContext): Promise<string> {
+async function corpusPath(context: CommandContext): Promise<string> {
   const given = context.args.value('corpus')
   if (given !== undefined) return resolve(context.cwd, given)
   return join((await workspaceOf(context)).folder, 'corpus.db')
