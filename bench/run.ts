@@ -6,6 +6,7 @@ import { parseArgs, styleText } from 'node:util'
 import { agent } from './case/agent.ts'
 import { agentLength } from './case/agent-length.ts'
 import { bytes } from './case/bytes.ts'
+import { corpus } from './case/corpus.ts'
 import { fold } from './case/fold.ts'
 import { grounding } from './case/grounding.ts'
 import { group } from './case/group.ts'
@@ -38,6 +39,7 @@ const CASES: readonly Case[] = [
   grounding,
   importing,
   toolbox,
+  corpus,
 ]
 const GUARDED: readonly Case[] = [
   turn,
@@ -65,7 +67,7 @@ Cases:
 ${CASES.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}
 
 Examples:
-  npm run bench                               everything, about four minutes
+  npm run bench                               everything, about five minutes
   npm run bench -- --only turn --only group   two cases
   npm run bench -- --json > result.json       for a machine to read
   npm run bench -- --guard                    what CI runs

@@ -9,7 +9,7 @@ it('prints the help and does nothing else', () => {
   expect(output).toMatch(/Examples:\n {2}npm run properties .*\n.*\n.*seed\n$/)
 })
 
-it.each(['explore', 'many', 'kill', 'properties', 'flood', 'shuffle'])(
+it.each(['explore', 'many', 'kill', 'properties', 'flood', 'shuffle', 'documents'])(
   'npm run %s has a help with every option',
   (name) => {
     const text = readFileSync(`scripts/${name}.ts`, 'utf8')

@@ -73,3 +73,14 @@ export const TOOLBOX: Readonly<Record<'list' | 'few' | 'many' | 'definitions' | 
   definitions: { atMost: 6 },
   memory: { atMost: 2.5 },
 }
+
+/**
+ * The corpus against a plain FTS5 table. add() also cuts, hashes and stores the passages; search() counts each word for its
+ * score. Measured on two busy cores: 0.4, 1.1, 1.5 and 1.0.
+ */
+export const CORPUS: Readonly<Record<'add' | 'size' | 'search' | 'memory', Budget>> = {
+  add: { atLeast: 0.2 },
+  size: { atMost: 1.5 },
+  search: { atMost: 3 },
+  memory: { atMost: 1.5 },
+}

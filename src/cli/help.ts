@@ -24,6 +24,7 @@ export type CommandName =
   | 'chat'
   | 'run'
   | 'task'
+  | 'research'
   | 'mcp'
   | 'sessions'
   | 'show'
@@ -100,6 +101,23 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
       ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
       ['holdfast task --continue', 'go on where the last task stopped'],
+    ],
+  },
+  {
+    name: 'research',
+    summary: 'your documents: add, list, remove',
+    usage: 'add FILES… | list | remove ID [--corpus FILE] [--json]',
+    about:
+      'Adds PDF, DOCX, HTML, Markdown and text files, and those of folders, to a corpus that is searched by passage.\nUnchanged files are not read again. Press Ctrl-C to stop; the same command goes on.\nExit codes: 0 done, 1 a document was skipped or not found, 2 wrong usage, 3 corpus unusable, 130 stopped by Ctrl-C.',
+    words: { least: 1, most: Number.POSITIVE_INFINITY },
+    options: {
+      corpus: { takes: 'FILE', help: 'the file of the corpus; else .holdfast/corpus.db' },
+      json: { help: 'the result as JSON' },
+    },
+    examples: [
+      ['holdfast research add papers/ notes.md', 'a folder and a file'],
+      ['holdfast research list', 'with their ids'],
+      ['holdfast research remove 3f9a0c1d2e4b5a67', 'by its id'],
     ],
   },
   {

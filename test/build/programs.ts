@@ -11,6 +11,7 @@ export const BUILD_VARIABLE = 'HOLDFAST_TEST_BUILD'
 export const PROGRAMS = [
   'src/store/sqlite/schema.ts',
   'test/build/from-build.ts',
+  'test/corpus/adding-process.ts',
   'test/graph/two-reviews.ts',
   'test/many/flood-sender.ts',
   'test/many/member.ts',

@@ -131,6 +131,12 @@ export function scenes(payload: string): readonly Scene[] {
     { command: 'state', args: ['c', '--json'], json: true },
     { command: 'mcp', args: [], requests: MCP_REQUESTS, json: true },
     { command: 'mcp', args: [payload], ...QUOTED },
+    ...[['add', 'paper.md', payload], ['list'], ['remove', payload], [payload]].map((words) => ({
+      command: 'research',
+      args: ['--corpus', 'corpus.db', ...words],
+      ...QUOTED,
+    })),
+    { command: 'research', args: ['--corpus', 'corpus.db', '--json', 'list'], json: true as const },
     { command: 'run', args: ['--mcp', 'mcp.json', '--context', 'm', 'say text'], ...QUOTED },
     { command: 'run', args: ['--model', payload, 'hi'], ...QUOTED },
     { command: 'run', args: [`--${payload}`, 'hi'], ...QUOTED },
@@ -211,6 +217,7 @@ async function play(fields: Fields, payload: string, isTTY: boolean): Promise<Pl
   shared.fields = fields
   shared.store = undefined
   const servers = { [`A${payload.slice(0, 80)}Z`]: { command: '/no/such/server' } }
+  writeFileSync(join(cwd, 'paper.md'), `# ${payload.replaceAll('\n', ' ')}\n\n${payload}`)
   writeFileSync(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: servers }))
   try {
     const played: Played[] = []

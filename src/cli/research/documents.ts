@@ -1,0 +1,153 @@
+/** The documents of a corpus, from the command line: adds, lists and removes them. */
+import { existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import {
+  type AddProgress,
+  type AddReport,
+  type CorpusDocument,
+  type SkippedSource,
+  type SqliteCorpusOptions,
+  sqliteCorpus,
+} from 'holdfast/research'
+import { ERASE_LINE_END, joinLines, LINE_START, type Output, styled, yellow } from 'holdfast/terminal'
+import { type CommandContext, columnsOf, workspaceOf } from '../command/context.ts'
+import { EXIT } from '../exit-code.ts'
+import { wrongUsage } from '../refusal.ts'
+import { tableLines } from '../terminal/table.ts'
+import { cut, oneLine } from '../terminal/text.ts'
+
+/** The path of `--corpus`, or that of the folder of conversations. */
+async function corpusPath(context: CommandContext): Promise<string> {
+  const given = context.args.value('corpus')
+  if (given !== undefined) return resolve(context.cwd, given)
+  return join((await workspaceOf(context)).folder, 'corpus.db')
+}
+
+export async function addDocuments(context: CommandContext): Promise<number> {
+  const { args, cwd, out, err } = context
+  const paths = args.words.slice(1).map((path) => resolve(cwd, path))
+  if (paths.length === 0) throw wrongUsage('Name files or folders: holdfast research add FILES….')
+  const corpus = sqliteCorpus(await corpusPath(context))
+  const stop = new AbortController()
+  const interrupt = (): void => stop.abort()
+  const line = new ProgressLine(err, cwd)
+  process.once('SIGINT', interrupt)
+  try {
+    const report = await corpus.add(paths, {
+      signal: stop.signal,
+      onProgress: (progress) => line.show(progress),
+    })
+    line.clear()
+    if (args.has('json')) out.json(report, 2)
+    else printReport(context, report)
+    return report.skipped.length === 0 ? EXIT.done : EXIT.failed
+  } catch (error) {
+    line.clear()
+    if (!stop.signal.aborted) throw error
+    err.write(styled`Stopped. Documents that were added are kept; the same command adds the rest.\n`)
+    return EXIT.cancelled
+  } finally {
+    process.off('SIGINT', interrupt)
+    await corpus.close()
+  }
+}
+
+function printReport({ out, err, cwd }: CommandContext, { added, unchanged, skipped }: AddReport): void {
+  for (const { source, reason } of skipped)
+    err.write(styled`${yellow('skipped')} ${oneLine(shownPath(source, cwd))}: ${oneLine(reason)}\n`)
+  const passages = added.reduce((total, document) => total + document.passages, 0)
+  const documents = `${added.length} ${added.length === 1 ? 'document' : 'documents'}`
+  out.write(
+    styled`Added ${documents} with ${passages} passages; ${unchanged.length} unchanged, ${skipped.length} skipped.\n`,
+  )
+}
+
+export async function listDocuments(context: CommandContext): Promise<number> {
+  const { args, out, err, cwd } = context
+  checkWords(context, 1, 'list')
+  const path = await corpusPath(context)
+  const documents = existsSync(path)
+    ? await inCorpus(path, { readOnly: true }, (corpus) => corpus.documents())
+    : []
+  if (args.has('json')) out.json(documents, 2)
+  else if (documents.length === 0)
+    err.write(styled`No documents yet. holdfast research add FILES adds some.\n`)
+  else out.write(styled`${joinLines(documentLines(documents, { cwd, columns: columnsOf(out) }))}\n`)
+  return EXIT.done
+}
+
+function documentLines(
+  documents: readonly CorpusDocument[],
+  { cwd, columns }: { readonly cwd: string; readonly columns: number },
+) {
+  const rows = documents.map(({ title, pages, passages, id, source }) => [
+    oneLine(title),
+    String(pages),
+    String(passages),
+    id,
+    oneLine(shownPath(source, cwd)),
+  ])
+  return tableLines([['TITLE', 'PAGES', 'PASSAGES', 'ID', 'SOURCE'], ...rows], columns)
+}
+
+export async function removeDocument(context: CommandContext): Promise<number> {
+  const { args, out, err } = context
+  checkWords(context, 2, 'remove ID')
+  const id = args.words[1] ?? ''
+  const path = await corpusPath(context)
+  const removed = existsSync(path) ? await inCorpus(path, {}, (corpus) => corpus.remove(id)) : undefined
+  if (args.has('json')) out.json({ removed: removed ?? null }, 2)
+  else if (removed === undefined)
+    err.write(styled`There is no document ${JSON.stringify(id)}. Run holdfast research list for the ids.\n`)
+  else out.write(styled`Removed ${oneLine(removed.title)} with ${removed.passages} passages.\n`)
+  return removed === undefined ? EXIT.failed : EXIT.done
+}
+
+async function inCorpus<T>(
+  path: string,
+  options: SqliteCorpusOptions,
+  use: (corpus: ReturnType<typeof sqliteCorpus>) => Promise<T>,
+): Promise<T> {
+  const corpus = sqliteCorpus(path, options)
+  try {
+    return await use(corpus)
+  } finally {
+    await corpus.close()
+  }
+}
+
+function checkWords({ args }: CommandContext, count: number, usage: string): void {
+  if (args.words.length !== count) throw wrongUsage(`Type holdfast research ${usage}.`)
+}
+
+/** Relative to the working folder for files in it. */
+function shownPath(source: SkippedSource['source'], cwd: string): string {
+  const path = relative(cwd, source)
+  return path === '' || path.startsWith('..') ? source : path
+}
+
+/** One line that is overwritten; nothing where the output is no terminal. */
+class ProgressLine {
+  readonly #output: Output
+  readonly #cwd: string
+
+  constructor(output: Output, cwd: string) {
+    this.#output = output
+    this.#cwd = cwd
+  }
+
+  show({ phase, done, total, source }: AddProgress): void {
+    if (!this.#output.isTTY || total === 0) return
+    const filled = Math.round((done / total) * BAR)
+    const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`
+    const what = phase === 'embeddings' ? 'embeddings' : oneLine(shownPath(source ?? '', this.#cwd))
+    const text = cut(`${bar} ${done} of ${total} ${what}`, columnsOf(this.#output) - 1)
+    this.#output.write(styled`${LINE_START}${ERASE_LINE_END}${text}`)
+  }
+
+  clear(): void {
+    if (this.#output.isTTY) this.#output.write(styled`${LINE_START}${ERASE_LINE_END}`)
+  }
+}
+
+const BAR = 20

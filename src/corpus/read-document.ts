@@ -1,0 +1,113 @@
+/** From a source to a document with its passages, ready to be indexed. Knows no index. */
+import { createHash } from 'node:crypto'
+import type { Chunker } from './chunk.ts'
+import { DocumentError, type DocumentLimits, type ParsedDocument, type Parser, tooLarge } from './parser.ts'
+import { cleanText } from './plain-text.ts'
+import { extensionOf, type FoundSource, nameOf } from './sources.ts'
+
+const LONGEST_TITLE = 300
+
+/** The content of a source, and how it would be read. */
+export interface SourceContent {
+  readonly source: string
+  readonly title?: string
+  readonly bytes: Uint8Array
+  readonly hash: string
+  readonly parser: Parser
+  /** The parser and the chunker: another one makes other passages of the same content. */
+  readonly recipe: string
+  /** Of the content and the recipe: the passages of one id never change. */
+  readonly id: string
+}
+
+export interface PassagePlace {
+  readonly page: number
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+export interface ReadDocument {
+  readonly title: string
+  readonly pages: number
+  readonly passages: readonly PassagePlace[]
+}
+
+export interface ReadOptions {
+  readonly parsers: readonly Parser[]
+  readonly chunker: Chunker
+  readonly limits: Required<DocumentLimits>
+  readonly signal?: AbortSignal
+}
+
+const ID_LENGTH = 16
+
+export async function readContent(found: FoundSource, options: ReadOptions): Promise<SourceContent> {
+  const { source, title } = found
+  const extension = extensionOf(source)
+  const parser = options.parsers.find(({ extensions }) => extensions.includes(extension))
+  if (parser === undefined) throw unsupported(extension, options.parsers)
+  const bytes = await found.read()
+  const hash = sha256(bytes)
+  const recipe = `${parser.id} ${options.chunker.id}`
+  const id = sha256(Buffer.from(`${hash} ${recipe}`)).slice(0, ID_LENGTH)
+  return { source, bytes, hash, parser, recipe, id, ...(title === undefined ? {} : { title }) }
+}
+
+export async function readDocument(content: SourceContent, options: ReadOptions): Promise<ReadDocument> {
+  const { source, bytes, parser } = content
+  if (bytes.byteLength === 0) throw new DocumentError('no-text', 'The file is empty.')
+  const { signal } = options
+  const parsed = await parse(parser, { source, bytes, ...(signal === undefined ? {} : { signal }) })
+  const pages = checkedPages(parsed, options.limits).map(cleanText)
+  const passages = pages.flatMap((page, at) => passagesOf(page, at + 1, options.chunker))
+  if (passages.length === 0) throw new DocumentError('no-text', withoutText(pages.length))
+  return { title: titleOf(content, parsed), pages: pages.length, passages }
+}
+
+async function parse(parser: Parser, file: Parameters<Parser['parse']>[0]): Promise<ParsedDocument> {
+  try {
+    return await parser.parse(file)
+  } catch (error) {
+    file.signal?.throwIfAborted()
+    if (error instanceof DocumentError) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    throw new DocumentError('malformed', `The document cannot be read: ${why}`)
+  }
+}
+
+function checkedPages({ pages }: ParsedDocument, limits: Required<DocumentLimits>): readonly string[] {
+  if (pages.length > limits.pages) throw tooLarge('pages', limits.pages)
+  const characters = pages.reduce((total, { length }) => total + length, 0)
+  if (characters > limits.characters) throw tooLarge('characters', limits.characters)
+  return pages
+}
+
+function passagesOf(page: string, number: number, chunker: Chunker): readonly PassagePlace[] {
+  return chunker
+    .chunk(page)
+    .map(({ start, end }) => ({ page: number, start, end, text: page.slice(start, end) }))
+}
+
+function withoutText(pages: number): string {
+  return pages > 1
+    ? `None of the ${pages} pages has text. If they are scans, recognise their text first, for example with ocrmypdf.`
+    : 'The document has no text. If it is a scan, recognise its text first, for example with ocrmypdf.'
+}
+
+function titleOf({ source, title }: SourceContent, parsed: ParsedDocument): string {
+  const clean = cleanText(title ?? parsed.title ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return (clean || nameOf(source)).slice(0, LONGEST_TITLE).toWellFormed()
+}
+
+function unsupported(extension: string, parsers: readonly Parser[]): DocumentError {
+  const known = parsers.flatMap(({ extensions }) => extensions).join(', ')
+  const what = extension === '' ? 'Files without an ending are' : `Files ending in .${extension} are`
+  return new DocumentError('unsupported', `${what} not read. Formats are ${known}.`)
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,112 @@
+/** The sources of documents: files, folders and texts in memory. Finds and reads them; parses none. */
+import { type Dirent, type Stats } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, extname, join, resolve } from 'node:path'
+import { DocumentError, type DocumentLimits } from './parser.ts'
+
+/** The path of a file or of a folder, or a document in memory. */
+export type DocumentSource = string | DocumentContent
+
+export interface DocumentContent {
+  /** The path or address of the document. Its ending names the format, such as `notes.md`. */
+  readonly source: string
+  readonly content: string | Uint8Array
+  readonly title?: string
+}
+
+export interface FoundSource {
+  readonly source: string
+  readonly title?: string
+  /** Reads the file. Rejects with a `DocumentError`. */
+  readonly read: () => Promise<Uint8Array>
+}
+
+export interface FindOptions {
+  /** The endings of files that are taken from folders. */
+  readonly extensions: ReadonlySet<string>
+  readonly limits: Required<DocumentLimits>
+  readonly signal?: AbortSignal
+}
+
+/** In the order given; of a folder, every readable file by its path, without hidden folders, links and node_modules. */
+export async function findSources(
+  sources: readonly DocumentSource[],
+  options: FindOptions,
+): Promise<readonly FoundSource[]> {
+  const found = new Map<string, FoundSource>()
+  for (const each of sources) {
+    const several =
+      typeof each === 'string' ? await atPath(resolve(each), options) : [inMemory(each, options)]
+    for (const one of several) if (!found.has(one.source)) found.set(one.source, one)
+  }
+  return [...found.values()]
+}
+
+function inMemory({ source, content, title }: DocumentContent, { limits }: FindOptions): FoundSource {
+  const read = async (): Promise<Uint8Array> => {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
+    checkSize(bytes.byteLength, limits)
+    return bytes
+  }
+  return { source, read, ...(title === undefined ? {} : { title }) }
+}
+
+async function atPath(path: string, options: FindOptions): Promise<readonly FoundSource[]> {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats?.isDirectory() === true) return inFolder(path, options)
+  return [{ source: path, read: () => readSource(path, options.limits) }]
+}
+
+async function inFolder(folder: string, options: FindOptions): Promise<readonly FoundSource[]> {
+  options.signal?.throwIfAborted()
+  const found: FoundSource[] = []
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) found.push(...(await inFolder(path, options)))
+    else if (entry.isFile() && options.extensions.has(extensionOf(path)))
+      found.push({ source: path, read: () => readSource(path, options.limits) })
+  }
+  return found
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  return entries
+    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+async function readSource(path: string, limits: Required<DocumentLimits>): Promise<Uint8Array> {
+  let stats: Stats
+  try {
+    stats = await stat(path)
+    // A pipe or a device would block, or never end.
+    if (!stats.isFile()) throw new DocumentError('unreadable', 'It is neither a file nor a folder.')
+    checkSize(stats.size, limits)
+    return await readFile(path)
+  } catch (error) {
+    if (error instanceof DocumentError) throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new DocumentError('unreadable', code === 'ENOENT' ? 'There is no such file.' : `${message}.`)
+  }
+}
+
+function checkSize(bytes: number, limits: Required<DocumentLimits>): void {
+  if (bytes <= limits.bytes) return
+  const [size, most] = [bytes, limits.bytes].map((number) => number.toLocaleString('en'))
+  throw new DocumentError('too-large', `The file has ${size} bytes; the limit is ${most}.`)
+}
+
+/** Lower case, without the dot. Of an address, that of its path. */
+export function extensionOf(source: string): string {
+  return extname(pathOf(source)).slice(1).toLowerCase()
+}
+
+/** The title of a document that has none. */
+export function nameOf(source: string): string {
+  return basename(pathOf(source)) || source
+}
+
+function pathOf(source: string): string {
+  return /^https?:/.test(source) && URL.canParse(source) ? new URL(source).pathname : source
+}

@@ -1,0 +1,137 @@
+/** The rows of documents and their passages. A document is written, replaced or removed in one transaction. */
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import type { CorpusDocument, Passage } from '../port.ts'
+import type { ReadDocument, SourceContent } from '../read-document.ts'
+import { indexText } from '../search-text.ts'
+import type { DatabaseSync } from './node-sqlite.ts'
+import { inTransaction } from './open-corpus.ts'
+
+interface DocumentRow {
+  readonly id: number
+  readonly name: string
+  readonly source: string
+  readonly hash: string
+  readonly title: string
+  readonly pages: number
+  readonly passages: number
+  readonly recipe: string
+  readonly added_at: number
+}
+
+export interface PassageRow {
+  readonly id: number
+  readonly number: number
+  readonly page: number
+  readonly start_at: number
+  readonly end_at: number
+  readonly text: string
+  readonly name: string
+  readonly title: string
+  readonly source: string
+}
+
+export const PASSAGE_COLUMNS: string =
+  'p.id, p.number, p.page, p.start_at, p.end_at, p.text, d.name, d.title, d.source FROM passage p JOIN document d ON d.id = p.document'
+
+/** The stored document with this content, read the same way; undefined if it has to be read. A moved file gets its new path. */
+export function findKnown(db: DatabaseSync, content: SourceContent): CorpusDocument | undefined {
+  const { source, id, title } = content
+  const row = db.prepare('SELECT * FROM document WHERE name = ?').get(id) as DocumentRow | undefined
+  if (row === undefined || (title !== undefined && row.title !== title)) return undefined
+  const moved = row.source !== source && isAbsolute(row.source) && !existsSync(row.source)
+  const stale = db.prepare('SELECT 1 FROM document WHERE source = ? AND name <> ?').get(source, id)
+  if (!moved && stale === undefined) return documentOf(row)
+  return inTransaction(db, () => {
+    // The source had other content before.
+    removeRows(db, 'source = ? AND name <> ?', source, id)
+    if (moved) db.prepare('UPDATE document SET source = ? WHERE name = ?').run(source, id)
+    return documentOf(moved ? { ...row, source } : row)
+  })
+}
+
+/** Replaces the document of the same source, and one with the same content. */
+export function writeDocument(
+  db: DatabaseSync,
+  content: SourceContent,
+  { document, addedAt }: { readonly document: ReadDocument; readonly addedAt: number },
+): CorpusDocument {
+  const { id, source, hash, recipe } = content
+  const { title, pages, passages } = document
+  return inTransaction(db, () => {
+    removeRows(db, 'source = ? OR hash = ?', source, hash)
+    const insert = db.prepare(
+      'INSERT INTO document (name, source, hash, title, pages, passages, recipe, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    const { lastInsertRowid } = insert.run(id, source, hash, title, pages, passages.length, recipe, addedAt)
+    const addPassage = db.prepare(
+      'INSERT INTO passage (document, number, page, start_at, end_at, text) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    const addText = db.prepare('INSERT INTO passage_text (rowid, text, title) VALUES (?, ?, ?)')
+    const indexedTitle = indexText(title)
+    for (const [at, { page, start, end, text }] of passages.entries()) {
+      const added = addPassage.run(lastInsertRowid, at + 1, page, start, end, text)
+      addText.run(added.lastInsertRowid, indexText(text), indexedTitle)
+    }
+    return { id, title, source, pages, passages: passages.length, hash, addedAt }
+  })
+}
+
+export function removeDocument(db: DatabaseSync, name: string): CorpusDocument | undefined {
+  return inTransaction(db, () => {
+    const row = db.prepare('SELECT * FROM document WHERE name = ?').get(name) as DocumentRow | undefined
+    if (row !== undefined) removeRows(db, 'name = ?', name)
+    return row && documentOf(row)
+  })
+}
+
+function removeRows(db: DatabaseSync, where: string, ...values: readonly string[]): void {
+  const ids = db.prepare(`SELECT id FROM document WHERE ${where}`).all(...values)
+  for (const { id } of ids as unknown as readonly { readonly id: number }[]) {
+    const passages = '(SELECT id FROM passage WHERE document = ?)'
+    db.prepare(`DELETE FROM vector WHERE passage IN ${passages}`).run(id)
+    db.prepare(`DELETE FROM passage_text WHERE rowid IN ${passages}`).run(id)
+    db.prepare('DELETE FROM passage WHERE document = ?').run(id)
+    db.prepare('DELETE FROM document WHERE id = ?').run(id)
+  }
+}
+
+export function listDocuments(db: DatabaseSync): readonly CorpusDocument[] {
+  const rows = db.prepare('SELECT * FROM document ORDER BY id').all() as unknown as readonly DocumentRow[]
+  return rows.map(documentOf)
+}
+
+export function findPassage(db: DatabaseSync, passageId: string): Passage | undefined {
+  const [, name, number] = /^(\w+)-(\d{1,9})$/.exec(passageId) ?? []
+  if (name === undefined) return undefined
+  const row = db
+    .prepare(`SELECT ${PASSAGE_COLUMNS} WHERE d.name = ? AND p.number = ?`)
+    .get(name, Number(number)) as PassageRow | undefined
+  return row && passageOf(row)
+}
+
+export function passageOf({
+  name,
+  number,
+  title,
+  source,
+  page,
+  start_at,
+  end_at,
+  text,
+}: PassageRow): Passage {
+  return {
+    id: `${name}-${number}`,
+    documentId: name,
+    title,
+    source,
+    page,
+    start: start_at,
+    end: end_at,
+    text,
+  }
+}
+
+function documentOf({ name, title, source, pages, passages, hash, added_at }: DocumentRow): CorpusDocument {
+  return { id: name, title, source, pages, passages, hash, addedAt: added_at }
+}

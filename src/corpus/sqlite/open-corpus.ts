@@ -1,0 +1,107 @@
+/** Opens the file of a corpus, and creates its tables in a new one. A file of another kind or version is left as it is. */
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { HoldfastError } from '../../protocol/index.ts'
+import { foreignFile, otherVersion, translate } from './corpus-errors.ts'
+import { type DatabaseSync, loadSqlite } from './node-sqlite.ts'
+
+export interface OpenOptions {
+  readonly readOnly: boolean
+  /** Timeout for other processes. */
+  readonly busyMs: number
+  /** Lets a connection load sqlite-vec. */
+  readonly allowExtension: boolean
+}
+
+/** "HDFC": the application id of our files. */
+const APPLICATION_ID = 0x48444643
+const VERSION = 1
+
+/** The index holds no text of its own: passages are indexed in the form of `indexText`, and read from their table. */
+const TABLES = `
+  CREATE TABLE document (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, source TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL, pages INTEGER NOT NULL, passages INTEGER NOT NULL, recipe TEXT NOT NULL,
+    added_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE passage (
+    id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL, page INTEGER NOT NULL,
+    start_at INTEGER NOT NULL, end_at INTEGER NOT NULL, text TEXT NOT NULL,
+    UNIQUE (document, number)
+  ) STRICT;
+  CREATE TABLE vector (passage INTEGER PRIMARY KEY, model TEXT NOT NULL, data BLOB NOT NULL) STRICT;
+  CREATE VIRTUAL TABLE passage_text USING fts5(
+    text, title, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+  );
+`
+
+export function openCorpus(path: string, options: OpenOptions): DatabaseSync {
+  checkPath(path, options)
+  const { DatabaseSync } = loadSqlite()
+  let db: DatabaseSync | undefined
+  try {
+    const { readOnly, busyMs, allowExtension } = options
+    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
+    db = new DatabaseSync(path, { timeout: busyMs, readOnly, allowExtension })
+    const isReady = inspect(db, path)
+    if (!isReady && readOnly) throw foreignFile(path)
+    if (!readOnly) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    if (!isReady) createTables(db, path)
+    return db
+  } catch (error) {
+    db?.close()
+    throw translate(error, path)
+  }
+}
+
+function checkPath(path: unknown, { readOnly }: OpenOptions): void {
+  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || path.startsWith('file:'))
+    throw new HoldfastError('invalid-option', {
+      message: 'A corpus needs the plain path of a file.',
+      details: { option: 'path' },
+    })
+  if (existsSync(path) && !statSync(path).isFile())
+    throw new HoldfastError('store-failed', {
+      message: `${path} is no regular file. Give the path of a file.`,
+      details: { path },
+    })
+  if (readOnly && !existsSync(path))
+    throw new HoldfastError('not-found', {
+      message: `There is no corpus at ${path}. Add documents first: holdfast research add FILES.`,
+      details: { path },
+    })
+}
+
+/** False for a file without tables, which is new. One statement, so one snapshot. */
+function inspect(db: DatabaseSync, path: string): boolean {
+  const { application, version, tables } = db
+    .prepare(
+      'SELECT (SELECT application_id FROM pragma_application_id) AS application, (SELECT user_version FROM pragma_user_version) AS version, (SELECT count(*) FROM sqlite_schema) AS tables',
+    )
+    .get() as { application: number; version: number; tables: number }
+  if (tables === 0 && application === 0) return false
+  if (application !== APPLICATION_ID) throw foreignFile(path)
+  if (version !== VERSION) throw otherVersion(path, version, VERSION)
+  return true
+}
+
+/** Another process may have created them meanwhile. */
+function createTables(db: DatabaseSync, path: string): void {
+  inTransaction(db, () => {
+    if (inspect(db, path)) return
+    db.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`)
+  })
+}
+
+/** Holds the write lock from its start, so that its reads stay true. */
+export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}

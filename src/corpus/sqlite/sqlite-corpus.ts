@@ -1,0 +1,315 @@
+/** A corpus in a SQLite file: documents are parsed, cut into passages and indexed; several processes may use one file. */
+import { type Clock, systemClock } from '../../base/index.ts'
+import { checkOptions, HoldfastError, type OptionSet } from '../../protocol/index.ts'
+import { builtinParsers } from '../builtin-parsers.ts'
+import { type Chunker, sentenceChunker } from '../chunk.ts'
+import { type EmbeddingModel, embed, embeddingId } from '../embedding.ts'
+import { DocumentError, type DocumentLimits, LIMITS, type Parser, type SkipCode } from '../parser.ts'
+import type { Corpus, CorpusDocument, FoundPassage, Passage, PassageQuery } from '../port.ts'
+import { DocumentProcess } from '../process-parser.ts'
+import { fuse, MIN_SCORE, type Ranked, type Reranker, reranked } from '../rank.ts'
+import { type ReadOptions, readContent, readDocument } from '../read-document.ts'
+import { type DocumentSource, type FoundSource, findSources } from '../sources.ts'
+import { translate } from './corpus-errors.ts'
+import {
+  findKnown,
+  findPassage,
+  listDocuments,
+  PASSAGE_COLUMNS,
+  type PassageRow,
+  passageOf,
+  removeDocument,
+  writeDocument,
+} from './document-rows.ts'
+import { lexicalSearch } from './lexical-search.ts'
+import type { DatabaseSync } from './node-sqlite.ts'
+import { openCorpus } from './open-corpus.ts'
+import { embedMissing, loadVectorExtension, vectorSearch } from './vector-search.ts'
+
+export interface SqliteCorpusOptions {
+  readonly readOnly?: boolean
+  /** Parsers of yours. They go before the built-in ones, and run in this process, without limits. */
+  readonly parsers?: readonly Parser[]
+  /** Default: `sentenceChunker()`. */
+  readonly chunker?: Chunker
+  /** Any embedding model of the AI SDK: passages are then also found by meaning. */
+  readonly embedding?: EmbeddingModel
+  /** The cosine of two texts that have nothing in common, for this embedding model. Default: 0.3. */
+  readonly minSimilarity?: number
+  readonly reranker?: Reranker
+  /** The default of `minScore` in searches. 0.3 if not given. */
+  readonly minScore?: number
+  readonly limits?: DocumentLimits
+  /** Timeout for other processes before `store-busy`. 10 seconds if not given. */
+  readonly busyMs?: number
+  readonly clock?: Clock
+}
+
+export interface AddProgress {
+  readonly phase: 'documents' | 'embeddings'
+  readonly done: number
+  readonly total: number
+  /** The document that is read now. */
+  readonly source?: string
+}
+
+export interface AddOptions {
+  readonly onProgress?: (progress: AddProgress) => void
+  /** Stops after the document that is being written. */
+  readonly signal?: AbortSignal
+}
+
+export interface SkippedSource {
+  readonly source: string
+  readonly code: SkipCode
+  readonly reason: string
+}
+
+export interface AddReport {
+  readonly added: readonly CorpusDocument[]
+  /** Their content is known, under this or another source. */
+  readonly unchanged: readonly { readonly source: string; readonly document: CorpusDocument }[]
+  readonly skipped: readonly SkippedSource[]
+}
+
+export interface SqliteCorpus extends Corpus {
+  readonly path: string
+  /**
+   * Adds files, the files of folders, and texts. A document is added whole or not at all, and its passages are found from
+   * then on; an unchanged one is not read again, a changed one replaces its older content. With an embedding model, every
+   * passage that has no vector of it gets one, also of earlier documents.
+   */
+  add(sources: readonly DocumentSource[], options?: AddOptions): Promise<AddReport>
+  /** The removed document; undefined if there is none with this id. */
+  remove(id: string): Promise<CorpusDocument | undefined>
+}
+
+/** The folder of a new file is created. Throws `store-foreign` or `store-newer` for a file that is no such corpus. */
+export function sqliteCorpus(path: string, options: SqliteCorpusOptions = {}): SqliteCorpus {
+  return new FileCorpus(path, options)
+}
+
+const BUSY_MS = 10_000
+const MIN_SIMILARITY = 0.3
+const TOP_K = 5
+const MOST_RESULTS = 20
+/** Candidates of each ranking before they are fused or reranked. */
+const CANDIDATES = 50
+
+class FileCorpus implements SqliteCorpus {
+  readonly path: string
+  readonly #options: SqliteCorpusOptions
+  readonly #db: DatabaseSync
+  readonly #process: DocumentProcess
+  readonly #reading: ReadOptions
+  readonly #hasExtension: boolean
+  #isClosed = false
+
+  constructor(path: string, options: SqliteCorpusOptions) {
+    checkOptions(options, CORPUS_OPTIONS)
+    checkOptions(options.limits ?? {}, LIMIT_OPTIONS)
+    this.path = path
+    this.#options = options
+    const limits = { ...LIMITS, ...options.limits }
+    this.#process = new DocumentProcess(limits)
+    this.#reading = {
+      limits,
+      parsers: [...(options.parsers ?? []), ...builtinParsers(this.#process)],
+      chunker: options.chunker ?? sentenceChunker(),
+    }
+    const { readOnly = false, busyMs = BUSY_MS, embedding } = options
+    this.#db = openCorpus(path, { readOnly, busyMs, allowExtension: embedding !== undefined })
+    this.#hasExtension = embedding !== undefined && loadVectorExtension(this.#db)
+  }
+
+  async add(sources: readonly DocumentSource[], options: AddOptions = {}): Promise<AddReport> {
+    checkOptions(options, ADD_OPTIONS)
+    const { signal, onProgress } = options
+    const added: CorpusDocument[] = []
+    const unchanged: AddReport['unchanged'][number][] = []
+    const skipped: SkippedSource[] = []
+    const reading = { ...this.#reading, ...(signal === undefined ? {} : { signal }) }
+    const extensions = new Set(reading.parsers.flatMap((parser) => parser.extensions))
+    const found = await findSources(sources, { ...reading, extensions })
+    const progress = (done: number, source?: string): void =>
+      onProgress?.({
+        phase: 'documents',
+        done,
+        total: found.length,
+        ...(source === undefined ? {} : { source }),
+      })
+    for (const [at, each] of found.entries()) {
+      signal?.throwIfAborted()
+      const { source } = each
+      progress(at, source)
+      const result = await this.#addOne(each, reading)
+      if ('code' in result) skipped.push({ source, ...result })
+      else if (result.isNew) added.push(result.document)
+      else unchanged.push({ source, document: result.document })
+    }
+    progress(found.length)
+    await this.#embedMissing(options)
+    return { added, unchanged, skipped }
+  }
+
+  async #addOne(found: FoundSource, reading: ReadOptions): Promise<AddedOne> {
+    try {
+      const content = await readContent(found, reading)
+      const known = this.#query((db) => findKnown(db, content))
+      if (known !== undefined) return { isNew: false, document: known }
+      const read = await readDocument(content, reading)
+      const addedAt = (this.#options.clock ?? systemClock).now()
+      const document = this.#query((db) => writeDocument(db, content, { document: read, addedAt }))
+      return { isNew: true, document }
+    } catch (error) {
+      if (error instanceof DocumentError) return { code: error.code, reason: error.message }
+      throw error
+    }
+  }
+
+  async #embedMissing({ signal, onProgress }: AddOptions): Promise<void> {
+    const { embedding } = this.#options
+    if (embedding === undefined) return
+    await this.#attempt(() =>
+      embedMissing(this.#opened, embedding, {
+        ...(signal === undefined ? {} : { signal }),
+        onProgress: (done, total) => onProgress?.({ phase: 'embeddings', done, total }),
+      }),
+    )
+  }
+
+  async remove(id: string): Promise<CorpusDocument | undefined> {
+    return this.#query((db) => removeDocument(db, id))
+  }
+
+  async documents(): Promise<readonly CorpusDocument[]> {
+    return this.#query(listDocuments)
+  }
+
+  async passage(id: string): Promise<Passage | undefined> {
+    return this.#query((db) => findPassage(db, id))
+  }
+
+  async search(query: string, options: PassageQuery = {}): Promise<readonly FoundPassage[]> {
+    checkOptions(options, SEARCH_OPTIONS)
+    const { topK = TOP_K, minScore = this.#options.minScore ?? MIN_SCORE, signal } = options
+    if (typeof query !== 'string' || !Number.isInteger(topK) || topK < 1 || topK > MOST_RESULTS)
+      throw new HoldfastError('invalid-option', {
+        message: `search() takes a text, and a topK from 1 to ${MOST_RESULTS}.`,
+        details: { option: 'topK' },
+      })
+    signal?.throwIfAborted()
+    const ranked = (await this.#rank(query, signal)).filter(({ score }) => score > 0)
+    const { reranker } = this.#options
+    if (reranker === undefined)
+      return this.#found(ranked.filter(({ score }) => score >= minScore).slice(0, topK))
+    const found = this.#found(ranked.slice(0, CANDIDATES))
+    const scores = await reranker.rerank(query, found, signal === undefined ? {} : { signal })
+    return reranked(found, scores)
+      .filter(({ score }) => score >= minScore)
+      .slice(0, topK)
+  }
+
+  async #rank(query: string, signal: AbortSignal | undefined): Promise<readonly Ranked[]> {
+    const { embedding, minSimilarity = MIN_SIMILARITY } = this.#options
+    if (embedding === undefined || query.trim() === '')
+      return this.#query((db) => lexicalSearch(db, query, CANDIDATES))
+    const [vector] = await embed(embedding, [query], signal)
+    return this.#query((db) =>
+      fuse(
+        lexicalSearch(db, query, CANDIDATES),
+        vectorSearch(db, {
+          model: embeddingId(embedding),
+          vector: vector ?? new Float32Array(),
+          limit: CANDIDATES,
+          floor: minSimilarity,
+          isExtended: this.#hasExtension,
+        }),
+      ),
+    )
+  }
+
+  #found(ranked: readonly Ranked[]): readonly FoundPassage[] {
+    return this.#query((db) => {
+      const find = db.prepare(`SELECT ${PASSAGE_COLUMNS} WHERE p.id = ?`)
+      return ranked.flatMap(({ id, score }) => {
+        // Another process may have removed it since the search.
+        const row = find.get(id) as PassageRow | undefined
+        return row === undefined ? [] : [{ ...passageOf(row), score }]
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#process.close()
+    this.#db.close()
+  }
+
+  get #opened(): DatabaseSync {
+    if (!this.#isClosed) return this.#db
+    throw new HoldfastError('store-closed', {
+      message: `The corpus ${this.path} was closed. Open another one.`,
+      details: { path: this.path },
+    })
+  }
+
+  #query<T>(work: (db: DatabaseSync) => T): T {
+    const db = this.#opened
+    try {
+      return work(db)
+    } catch (error) {
+      throw translate(error, this.path)
+    }
+  }
+
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw translate(error, this.path)
+    }
+  }
+}
+
+type AddedOne =
+  | { readonly isNew: boolean; readonly document: CorpusDocument }
+  | { readonly code: SkipCode; readonly reason: string }
+
+const CORPUS_OPTIONS: OptionSet<SqliteCorpusOptions> = {
+  place: 'sqliteCorpus()',
+  options: {
+    readOnly: 'true or false',
+    parsers: 'a list',
+    chunker: 'an object',
+    embedding: 'an object',
+    minSimilarity: 'a number',
+    reranker: 'an object',
+    minScore: { least: 0 },
+    limits: 'an object',
+    busyMs: { leastMs: 0 },
+    clock: 'an object',
+  },
+}
+
+const LIMIT_OPTIONS: OptionSet<DocumentLimits> = {
+  place: 'limits',
+  options: {
+    bytes: { least: 1 },
+    characters: { least: 1 },
+    pages: { least: 1 },
+    megabytes: { least: 32 },
+    timeoutMs: { leastMs: 1 },
+  },
+}
+
+const ADD_OPTIONS: OptionSet<AddOptions> = {
+  place: 'add()',
+  options: { onProgress: 'a function', signal: 'an AbortSignal' },
+}
+
+const SEARCH_OPTIONS: OptionSet<PassageQuery> = {
+  place: 'search()',
+  options: { topK: 'a number', minScore: { least: 0 }, signal: 'an AbortSignal' },
+}

@@ -1,0 +1,409 @@
+/** The corpus in a SQLite file: what is added, found, changed and removed. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
+import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
+import { openCorpus, temporaryFolder } from './kit.ts'
+import { pdfOf } from './pdf-of.ts'
+
+const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
+const TIDE = 'The tide gauge at Port Nérée was moved in May 1998. Since then it reads 12 cm too high.'
+const MOORING = 'A mooring consists of an anchor, a chain and a buoy. The chain is inspected every spring.'
+
+async function filled(): Promise<SqliteCorpus> {
+  const corpus = openCorpus()
+  await corpus.add([
+    { source: 'kelp.txt', content: KELP },
+    { source: 'tide.md', content: `# Tides\n\n${TIDE}` },
+    { source: 'mooring.txt', content: MOORING },
+  ])
+  return corpus
+}
+
+const found = async (corpus: SqliteCorpus, query: string, options = {}) =>
+  (await corpus.search(query, options)).map(({ source }) => source)
+
+describe('a search', () => {
+  it('finds the passage with the words of the question, with its place', async () => {
+    const corpus = await filled()
+    const [best, ...others] = await corpus.search('When was the tide gauge moved?')
+    expect(others).toEqual([])
+    const { id: passageId, score, ...rest } = best ?? { id: '', score: 0 }
+    const text = `# Tides\n\n${TIDE}`
+    const [, document] = await corpus.documents()
+    expect(rest).toEqual({
+      documentId: document?.id,
+      title: 'Tides',
+      source: 'tide.md',
+      page: 1,
+      start: 0,
+      end: text.length,
+      text,
+    })
+    expect(score).toBe(1)
+    expect(await corpus.passage(passageId)).toEqual({ id: passageId, ...rest })
+  })
+
+  it('gives a passage with none of the words no score, and one with few of them too little', async () => {
+    const corpus = await filled()
+    expect(await corpus.search('zebra crossing', { minScore: 0 })).toEqual([])
+    expect(await corpus.search('What is the weight of a zebra in the spring of 2011?')).toEqual([])
+    expect(await corpus.search('', { minScore: 0 })).toEqual([])
+    expect(await corpus.search('¿?…"', { minScore: 0 })).toEqual([])
+  })
+
+  it('knows forms of a word, accents and words cut by a line end', async () => {
+    const corpus = await filled()
+    await corpus.add([
+      { source: 'cut.txt', content: 'The measure-\nments of salinity were lost.' },
+      { source: 'tokyo.txt', content: '東京大学は海洋学を研究しています。' },
+    ])
+    expect(await found(corpus, 'moorings inspecting')).toEqual(['mooring.txt'])
+    expect(await found(corpus, 'port neree')).toEqual(['tide.md'])
+    expect(await found(corpus, 'measurements')).toEqual(['cut.txt'])
+    expect(await found(corpus, '海洋学')).toEqual(['tokyo.txt'])
+    expect(await found(corpus, '学海')).toEqual([])
+  })
+
+  it('finds a document by its title', async () => {
+    const corpus = await filled()
+    await corpus.add([{ source: 'b.txt', title: 'Budget memo', content: 'The total is 12,400 crowns.' }])
+    expect(await found(corpus, 'budget total')).toEqual(['b.txt'])
+  })
+
+  it('takes syntax of a query language as text', async () => {
+    const corpus = await filled()
+    for (const query of [
+      'kelp" OR "tide',
+      'NOT kelp',
+      'text:kelp',
+      'kel*',
+      '^kelp',
+      'kelp AND NEAR(tide, 2)',
+      '{text} : kelp',
+    ])
+      expect(await found(corpus, query, { minScore: 0 })).not.toContain('mooring.txt')
+    expect(await found(corpus, 'NOT holdfast')).toEqual(['kelp.txt'])
+    expect(await found(corpus, 'kel*', { minScore: 0 })).toEqual([])
+    const texts = fc.array(
+      fc.oneof(
+        fc.constantFrom(
+          '"',
+          "'",
+          '*',
+          '(',
+          ')',
+          ':',
+          '^',
+          '-',
+          '+',
+          ' NEAR(',
+          ' AND ',
+          ' OR ',
+          ' NOT ',
+          '{',
+          '}',
+          '\0',
+          ' kelp ',
+        ),
+        fc.string({ unit: 'binary', maxLength: 6 }),
+      ),
+      { maxLength: 20 },
+    )
+    await fc.assert(
+      fc.asyncProperty(texts, async (parts) => {
+        for (const { score } of await corpus.search(parts.join(''), { minScore: 0 })) {
+          expect(score).toBeGreaterThan(0)
+          expect(score).toBeLessThanOrEqual(1)
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('returns the best ones, best first, at most topK', async () => {
+    const corpus = openCorpus()
+    await corpus.add(
+      Array.from({ length: 30 }, (_, at) => ({
+        source: `${at}.txt`,
+        content: `Anchor ${at}. ${at === 7 ? 'It is made of zinc.' : 'It is made of iron.'}`,
+      })),
+    )
+    const all = await corpus.search('anchor of zinc', { topK: 20, minScore: 0 })
+    expect(all).toHaveLength(20)
+    expect(all[0]?.source).toBe('7.txt')
+    expect(all.map(({ score }) => score)).toEqual(all.map(({ score }) => score).toSorted((a, b) => b - a))
+    expect(await corpus.search('anchor of zinc', { minScore: 0 })).toHaveLength(5)
+    await expect(corpus.search('anchor', { topK: 21 })).rejects.toThrow('topK from 1 to 20')
+    await expect(corpus.search('anchor', { topK: 0 })).rejects.toThrow('topK from 1 to 20')
+  })
+
+  it('may be ordered by a reranker', async () => {
+    const reranker = {
+      rerank: async (_: string, passages: readonly { text: string }[]) =>
+        passages.map(({ text }) => (text.includes('chain') ? 0.9 : 0.1)),
+    }
+    const corpus = openCorpus({ reranker })
+    await corpus.add([
+      { source: 'kelp.txt', content: KELP },
+      { source: 'mooring.txt', content: MOORING },
+    ])
+    expect(await corpus.search('kelp spring')).toMatchObject([{ source: 'mooring.txt', score: 0.9 }])
+    const wrong = openCorpus({ reranker: { rerank: async () => [2] } })
+    await wrong.add([{ source: 'kelp.txt', content: KELP }])
+    await expect(wrong.search('kelp')).rejects.toThrow('must return 1 scores from 0 to 1')
+  })
+})
+
+describe('adding', () => {
+  it('reads pages of a PDF, and no passage crosses one', async () => {
+    const corpus = openCorpus()
+    const bytes = await pdfOf(['First page about kelp.', 'Second page about tides.'], 'Field notes')
+    const { added } = await corpus.add([{ source: 'notes.pdf', content: bytes }])
+    expect(added).toMatchObject([{ title: 'Field notes', pages: 2, passages: 2 }])
+    expect(await corpus.search('tides')).toMatchObject([{ page: 2, text: 'Second page about tides.' }])
+  })
+
+  it('reads files and folders, and says what it skips', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'deep/.hidden'), { recursive: true })
+    writeFileSync(join(folder, 'a.txt'), KELP)
+    writeFileSync(
+      join(folder, 'deep/b.html'),
+      `<title>Tide</title><script>document.write("x")</script><p>${TIDE}`,
+    )
+    writeFileSync(join(folder, 'deep/c.png'), 'no document')
+    writeFileSync(join(folder, 'deep/.hidden/d.txt'), 'secret')
+    writeFileSync(join(folder, 'e.md'), '')
+    const corpus = openCorpus()
+    const progress: string[] = []
+    const report = await corpus.add([folder, join(folder, 'deep/c.png'), join(folder, 'none.pdf')], {
+      onProgress: ({ done, total }) => progress.push(`${done}/${total}`),
+    })
+    expect(report.added.map(({ source, title }) => [source, title])).toEqual([
+      [join(folder, 'a.txt'), 'a.txt'],
+      [join(folder, 'deep/b.html'), 'Tide'],
+    ])
+    expect(report.skipped).toEqual([
+      { source: join(folder, 'e.md'), code: 'no-text', reason: 'The file is empty.' },
+      {
+        source: join(folder, 'deep/c.png'),
+        code: 'unsupported',
+        reason: expect.stringMatching(/^Files ending in \.png are not read\. Formats are pdf, docx, html/),
+      },
+      { source: join(folder, 'none.pdf'), code: 'unreadable', reason: 'There is no such file.' },
+    ])
+    expect(progress).toEqual(['0/5', '1/5', '2/5', '3/5', '4/5', '5/5'])
+  })
+
+  it('leaves unchanged documents alone, and replaces changed ones', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'a.txt')
+    writeFileSync(path, KELP)
+    let parsed = 0
+    const parser: Parser = {
+      id: 'counting',
+      extensions: ['txt'],
+      parse: async ({ bytes }) => {
+        parsed += 1
+        return { pages: [new TextDecoder().decode(bytes)] }
+      },
+    }
+    const corpus = openCorpus({ parsers: [parser] })
+    const first = await corpus.add([path])
+    const second = await corpus.add([path])
+    expect([second.added, second.unchanged, parsed]).toEqual([
+      [],
+      [{ source: path, document: first.added[0] }],
+      1,
+    ])
+    const passage = (await corpus.search('kelp'))[0]
+    writeFileSync(path, TIDE)
+    await corpus.add([path])
+    expect(await found(corpus, 'kelp')).toEqual([])
+    expect(await found(corpus, 'tide')).toEqual([path])
+    expect(await corpus.passage(passage?.id ?? '')).toBeUndefined()
+    expect(await corpus.documents()).toHaveLength(1)
+  })
+
+  it('keeps one copy of the same content, follows a moved file, and forgets what a source had before', async () => {
+    const folder = temporaryFolder()
+    const [one, two] = [join(folder, '1.txt'), join(folder, '2.txt')]
+    writeFileSync(one, KELP)
+    writeFileSync(two, KELP)
+    const corpus = openCorpus()
+    const { added, unchanged } = await corpus.add([folder])
+    expect([added.length, unchanged.map(({ source }) => source)]).toEqual([1, [two]])
+    rmSync(one)
+    await corpus.add([folder])
+    expect((await corpus.documents()).map(({ source }) => source)).toEqual([two])
+    writeFileSync(one, TIDE)
+    await corpus.add([folder])
+    writeFileSync(one, KELP)
+    await corpus.add([folder])
+    expect((await corpus.documents()).map(({ source }) => source)).toEqual([two])
+    expect(await found(corpus, 'tide')).toEqual([])
+  })
+
+  it('reads a document again if the chunker or the parser is another one', async () => {
+    const path = join(temporaryFolder(), 'corpus.db')
+    const source = { source: 'a.txt', content: `${KELP} ${TIDE}` }
+    const before = openCorpus({}, path)
+    await before.add([source])
+    const halves = {
+      id: 'halves',
+      chunk: (page: string) => [
+        { start: 0, end: page.length >> 1 },
+        { start: page.length >> 1, end: page.length },
+      ],
+    }
+    const after = openCorpus({ chunker: halves }, path)
+    const { added } = await after.add([source])
+    expect(added).toMatchObject([{ passages: 2 }])
+    expect(await after.documents()).toHaveLength(1)
+  })
+
+  it('stops between two documents when it is aborted, and goes on later', async () => {
+    const corpus = openCorpus()
+    const sources = Array.from({ length: 6 }, (_, at) => ({ source: `${at}.txt`, content: `${KELP} ${at}` }))
+    const controller = new AbortController()
+    const adding = corpus.add(sources, {
+      signal: controller.signal,
+      onProgress: ({ done }) => done === 3 && controller.abort(new Error('enough')),
+    })
+    await expect(adding).rejects.toThrow('enough')
+    const kept = (await corpus.documents()).length
+    expect(kept).toBeGreaterThanOrEqual(3)
+    expect(kept).toBeLessThan(6)
+    const { added, unchanged } = await corpus.add(sources)
+    expect([added.length, unchanged.length]).toEqual([6 - kept, kept])
+  })
+
+  it('reports the errors of a parser by their code', async () => {
+    const parser = (error: Error): Parser => ({
+      id: 'own',
+      extensions: ['own'],
+      parse: async () => {
+        throw error
+      },
+    })
+    const source = { source: 'a.own', content: 'x' }
+    const own = openCorpus({ parsers: [parser(new DocumentError('encrypted', 'Locked.'))] })
+    expect((await own.add([source])).skipped).toEqual([
+      { source: 'a.own', code: 'encrypted', reason: 'Locked.' },
+    ])
+    const other = openCorpus({ parsers: [parser(new TypeError('x is undefined'))] })
+    expect((await other.add([source])).skipped).toEqual([
+      { source: 'a.own', code: 'malformed', reason: 'The document cannot be read: x is undefined' },
+    ])
+  })
+})
+
+it('a removed document is not found any more', async () => {
+  const corpus = await filled()
+  const [kelp] = await corpus.documents()
+  expect(await corpus.remove(kelp?.id ?? '')).toEqual(kelp)
+  expect(await corpus.remove(kelp?.id ?? '')).toBeUndefined()
+  expect(await found(corpus, 'kelp', { minScore: 0 })).toEqual([])
+  expect(await corpus.documents()).toHaveLength(2)
+})
+
+describe('the file', () => {
+  it('is shared by several connections', async () => {
+    const path = join(temporaryFolder(), 'corpus.db')
+    const [one, two] = [openCorpus({}, path), openCorpus({}, path)]
+    await Promise.all([
+      one.add([{ source: 'kelp.txt', content: KELP }]),
+      two.add([{ source: 'tide.txt', content: TIDE }]),
+      two.add([{ source: 'kelp.txt', content: KELP }]),
+    ])
+    expect(await found(one, 'tide')).toEqual(['tide.txt'])
+    expect(await found(two, 'kelp')).toEqual(['kelp.txt'])
+  })
+
+  it('may be opened for reading only, if it is there', async () => {
+    const path = join(temporaryFolder(), 'corpus.db')
+    expect(() => openCorpus({ readOnly: true }, path)).toThrow('There is no corpus at')
+    const corpus = openCorpus({}, path)
+    await corpus.add([{ source: 'kelp.txt', content: KELP }])
+    const reader = openCorpus({ readOnly: true }, path)
+    expect(await found(reader, 'kelp')).toEqual(['kelp.txt'])
+    await expect(reader.add([{ source: 'tide.txt', content: TIDE }])).rejects.toMatchObject({
+      code: 'store-read-only',
+    })
+  })
+
+  it('of another kind or version is refused and left as it is', async () => {
+    const folder = temporaryFolder()
+    const foreign = join(folder, 'foreign.db')
+    new DatabaseSync(foreign).exec('CREATE TABLE mine (a)')
+    expect(() => openCorpus({}, foreign)).toThrow('is a SQLite database, but no corpus of Holdfast')
+    const text = join(folder, 'text.db')
+    writeFileSync(text, 'This is a text and no database. '.repeat(100))
+    expect(() => openCorpus({}, text)).toThrow('is no SQLite database')
+    const newer = join(folder, 'newer.db')
+    await openCorpus({}, newer).close()
+    const db = new DatabaseSync(newer)
+    db.exec('PRAGMA user_version = 2')
+    db.close()
+    expect(() => openCorpus({}, newer)).toThrow(
+      'has version 2 of the corpus format, and this Holdfast knows version 1',
+    )
+    expect(() => openCorpus({}, folder)).toThrow('is no regular file')
+    expect(() => openCorpus({}, '')).toThrow('needs the plain path of a file')
+  })
+
+  it('cannot be used after it was closed', async () => {
+    const corpus = await filled()
+    await corpus.close()
+    await corpus.close()
+    await expect(corpus.search('kelp')).rejects.toMatchObject({ code: 'store-closed' })
+  })
+
+  it('has options with names that are checked', () => {
+    expect(() => openCorpus({ readonly: true } as never)).toThrow('Did you mean readOnly?')
+    expect(() => openCorpus({ limits: { byte: 1 } as never })).toThrow('Did you mean bytes?')
+  })
+})
+
+describe('a document that takes too much', () => {
+  it('is skipped when its time is over, and the next one is read', async () => {
+    const corpus = openCorpus({ limits: { timeoutMs: 1 } })
+    const { skipped } = await corpus.add([{ source: 'slow.html', content: '<p>Hello' }])
+    expect(skipped).toMatchObject([
+      { code: 'too-slow', reason: 'Reading the document takes more than 1 ms.' },
+    ])
+    expect((await corpus.add([{ source: 'quick.txt', content: KELP }])).added).toHaveLength(1)
+  })
+
+  it('is left when the call is aborted', async () => {
+    const corpus = openCorpus()
+    const controller = new AbortController()
+    const adding = corpus.add([{ source: 'deep.html', content: '<div>'.repeat(100_000) }], {
+      signal: controller.signal,
+      onProgress: () => setImmediate(() => controller.abort(new Error('enough'))),
+    })
+    await expect(adding).rejects.toThrow('enough')
+    expect((await corpus.add([{ source: 'good.html', content: `<p>${KELP}` }])).added).toHaveLength(1)
+  })
+
+  it('may be over a limit of bytes, characters or pages', async () => {
+    const add = async (limits: object, source: string, content: string | Uint8Array) =>
+      (await openCorpus({ limits }).add([{ source, content }])).skipped[0]
+    expect(await add({ bytes: 10 }, 'a.txt', KELP)).toMatchObject({
+      code: 'too-large',
+      reason: expect.stringMatching(/limit is 10\.$/),
+    })
+    expect(await add({ characters: 10 }, 'a.txt', KELP)).toMatchObject({
+      code: 'too-large',
+      reason: 'The document has more than 10 characters.',
+    })
+    expect(await add({ pages: 1 }, 'a.pdf', await pdfOf(['one', 'two']))).toMatchObject({
+      code: 'too-large',
+      reason: 'The document has more than 1 pages.',
+    })
+  })
+})

@@ -1,0 +1,33 @@
+/** A corpus in a folder of the test, and small documents of every format. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import {
+  type SqliteCorpus,
+  type SqliteCorpusOptions,
+  sqliteCorpus,
+} from '../../src/corpus/sqlite/sqlite-corpus.ts'
+
+const open: SqliteCorpus[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((corpus) => corpus.close()))
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-corpus-'))
+  folders.push(folder)
+  return folder
+}
+
+export function openCorpus(
+  options: SqliteCorpusOptions = {},
+  path: string = join(temporaryFolder(), 'corpus.db'),
+): SqliteCorpus {
+  const corpus = sqliteCorpus(path, options)
+  open.push(corpus)
+  return corpus
+}
