@@ -36,7 +36,7 @@ export function taskOf(state: ResearchState): Task {
   const evidence = evidenceOf(state.context)
   const queries = queryStems({ question, about })
   const own = queryStems({ question, about: '' })
-  const conflicts = conflictsIn(evidence, own.length === 0 ? queries : own)
+  const conflicts = conflictsIn(evidence, queries)
   const texts = textsIn(languageOf(question))
   return { state, question, about, evidence, conflicts, queries, own, texts }
 }
@@ -98,12 +98,12 @@ interface Answered extends CheckedAnswer {
 
 export function answeredUpdate(answered: Answered, { note }: Draft, task: Task): ResearchUpdate {
   const { text, sources, claims, invented, conflicts } = answered
-  const { state, evidence, queries, texts } = task
+  const { state, evidence, queries, own, texts } = task
   const { assumption } = state.context
   const isAssumed = typeof assumption === 'string'
   const cited = evidence.filter(({ id }) => sources.some(({ passageId }) => passageId === id))
   const confidence = confidenceOf({
-    question: queries[0] ?? [],
+    question: own[0] ?? queries[0] ?? [],
     claims,
     cited,
     hasConflicts: conflicts.length > 0,

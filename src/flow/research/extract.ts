@@ -7,8 +7,10 @@ const MOST_SENTENCES = 3
 const RELEVANT = 0.6
 const RELEVANT_LONG = 0.5
 const LONG_SHARED = 3
+/** Of a follow-up's own words: those that it refers back to answer nothing. */
+const RELEVANT_OWN = 0.5
 /** Sentences much weaker than the best are left out. */
-const NEAR_BEST = 0.6
+const NEAR_BEST = 0.7
 const SAME_SENTENCE = 0.85
 /** Words of the question itself count more than those that it refers back to. */
 const OWN_WORDS = 0.75
@@ -45,7 +47,8 @@ export function extract(evidence: readonly Evidence[], task: Extracting): readon
 function candidatesIn(item: Evidence, { question, queries, own }: Extracting): readonly Candidate[] {
   const given = contentStems(`${item.text} ${item.title}`)
   const relevant = queries.filter((stems) => isRelevant(stems, given))
-  if (relevant.length === 0) return []
+  const isOwn = own.length === 0 || bestShare(own, given) >= RELEVANT_OWN
+  if (relevant.length === 0 || !isOwn) return []
   const passage = Math.max(...relevant.map((stems) => shareOf(stems, given)))
   const asksFigure = ASKS_FIGURE.test(question)
   return sentencesOf(item.text).flatMap((sentence) => {

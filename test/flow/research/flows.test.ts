@@ -290,6 +290,15 @@ test('a follow-up refers back to the question before, and the newest question is
   )
 })
 
+test('a follow-up whose own words are nowhere is not answered from the words that it refers back to', async () => {
+  const states = await tell(assistant(), GATE, 'Who wrote this paper?')
+  expect(states[1]).toMatchObject({
+    confidence_score: 0,
+    context: { about: 'gate Granville dock open', sources: [] },
+  })
+  expect(states[1]?.final_answer).toContain('**Not found.**')
+})
+
 describe('a tool that fails', () => {
   test('is an observation and no evidence', async () => {
     const corpus = memoryCorpus(HARBOURS, { fails: new Error('the index is down') })
