@@ -24,6 +24,7 @@ export type CommandName =
   | 'chat'
   | 'run'
   | 'task'
+  | 'research'
   | 'mcp'
   | 'sessions'
   | 'show'
@@ -100,6 +101,27 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
       ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
       ['holdfast task --continue', 'go on where the last task stopped'],
+    ],
+  },
+  {
+    name: 'research',
+    summary: 'ask your documents, with citations',
+    usage: '"QUESTION" | - [--context ID] [--web NAME] [--model MODEL] [--json]',
+    about:
+      'Searches the corpus of the config, and the web if the documents have nothing or you ask for it. Without a key the\nanswer quotes sentences. The answer and its sources go to standard output, progress to standard error.\nExit codes: 0 answered, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 asks back (reply with --context), 130 cancelled.',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    options: {
+      context: { takes: 'ID', short: 'c', help: 'which conversation; else a new one' },
+      web: { takes: 'NAME', help: 'which web search of the config; else the first' },
+      continue: { help: 'go on with a question that was interrupted' },
+      agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model' },
+      model,
+      json: { help: 'every event as a line of JSON; the last has type "outcome"' },
+    },
+    examples: [
+      ['holdfast research "How deep is the harbour?"', 'a new conversation'],
+      ['holdfast research --context tides "And at low tide?"', 'one more question of a conversation'],
+      ['holdfast research --json "How deep is it?" | tail -n 1', 'the answer with its sources, for programs'],
     ],
   },
   {

@@ -15,6 +15,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   chat: async () => (await import('./command/chat.ts')).chat,
   run: async () => (await import('./command/run.ts')).run,
   task: async () => (await import('./command/task.ts')).task,
+  research: async () => (await import('./command/research.ts')).research,
   mcp: async () => (await import('./command/mcp.ts')).mcp,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,

@@ -1,0 +1,89 @@
+/** `holdfast research`: a question in a pipe, as JSON, over several turns, and in a terminal. */
+import { resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { launch } from './gate/world.ts'
+import { inProcess } from './in-process.ts'
+import { Folders } from './kit.ts'
+
+const CONFIG = resolve('test/cli/fixture/research.config.ts')
+const GATE = 'When does the gate of the Granville dock open?'
+const folders = new Folders()
+afterAll(() => folders.remove())
+
+const ask = (cwd: string, ...args: string[]) =>
+  launch({ args: ['research', '--config', CONFIG, ...args], isTTY: false, cwd })
+
+describe('holdfast research', () => {
+  it('prints the answer with its sources and pages, and the searches to standard error', async () => {
+    const cwd = folders.make()
+    const ran = await ask(cwd, GATE)
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toBe(
+      [
+        'Sentences from the sources, quoted as they stand. This answer is extractive: no language model wrote it.',
+        '',
+        '- The gate of the dock opens 2 hours before high tide [1].',
+        '',
+        'Sources',
+        '[1] Harbours of the bay · page 3 · harbours-of-the-bay.pdf',
+        '    “The gate of the dock opens 2 hours before high tide.”',
+        '',
+      ].join('\n'),
+    )
+    expect(ran.stderr).toMatch(
+      /^reflex · research-\S+\n.*pdf_retrieval.*1 passage.*\n(?:.*\n)*confidence 0\.67\n$/,
+    )
+  })
+
+  it('--context asks on, a clarification ends with code 5 and the command to type', async () => {
+    const cwd = folders.make()
+    const vague = await ask(cwd, '--context', 'tides', 'Tell me about it')
+    expect(vague.code).toBe(5)
+    expect(vague.stdout).toBe('What does "it" refer to: which document, author or subject?\n')
+    expect(vague.stderr).toContain('--context tides "…"')
+    const answered = await ask(cwd, '--context', 'tides', 'gate of the Granville dock')
+    expect(answered.stdout).toContain('opens 2 hours before high tide [1].')
+    const follow = await ask(cwd, '--context', 'tides', '--json', 'And its wet dock?')
+    const last = JSON.parse(follow.stdout.trim().split('\n').at(-1) ?? '') as object
+    expect(last).toMatchObject({
+      type: 'outcome',
+      exitCode: 0,
+      status: 'completed',
+      contextId: 'tides',
+      isClarification: false,
+      messageCount: 6,
+      sources: [{ number: 1, title: 'Harbours of the bay', page: 3 }],
+    })
+  })
+
+  it('says what is wrong, and what to do', async () => {
+    const cwd = folders.make()
+    expect(await ask(cwd, '--web', 'nothign', GATE)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean nothing?'),
+    })
+    expect(await ask(cwd)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('holdfast research "…"'),
+    })
+    expect(await ask(cwd, '--continue')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--context ID'),
+    })
+    expect(await inProcess(['research', GATE], cwd)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There are no documents to search.'),
+    })
+  })
+
+  it('a terminal shows the answer and no trace of the live lines', async () => {
+    const ran = await launch({
+      args: ['research', '--config', CONFIG, GATE],
+      isTTY: true,
+      cwd: folders.make(),
+    })
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toContain('opens 2 hours before high tide')
+    expect(ran.stdout).toContain('page 3')
+  })
+})
