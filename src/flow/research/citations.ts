@@ -2,7 +2,7 @@
  * Checks the citations of an answer: every `[n]` must name a source that exists, and the words of a claim must be in the
  * passages that it cites. Calls no model; its verdict may be joined with a model's.
  */
-import { type Evidence, round } from './evidence.ts'
+import { type Evidence, evidenceStems, round } from './evidence.ts'
 import type { CheckedClaim, ClaimVerdict, Source } from './findings.ts'
 import { contentStems, isFigure, sentencesOf, sharedStems, shareOf, tokensOf } from './words.ts'
 
@@ -51,9 +51,9 @@ export function readAnswer(
   const lines = text.split('\n').map((line): AnswerLine => {
     const isFence = line.trimStart().startsWith('```')
     if (isFence) isCode = !isCode
-    if (isFence || isCode || /^\s*\|?[\s:|-]*$/.test(line)) return { prefix: line, parts: [] }
+    if (isFence || isCode || /^[\s:|-]*$/.test(line)) return { prefix: line, parts: [] }
     // A heading states nothing that a source could support.
-    if (/^\s*#/.test(line)) return { prefix: withoutCitations(line), parts: [] }
+    if (line.trimStart().startsWith('#')) return { prefix: withoutCitations(line), parts: [] }
     const prefix = PREFIX.exec(line)?.[0] ?? ''
     const parts = sentencesOf(withEarlyCitations(line.slice(prefix.length)))
     return {
@@ -78,7 +78,7 @@ function withEarlyCitations(line: string): string {
 }
 
 function isClaim(sentence: string): boolean {
-  if (/[:?]\W*$/.test(sentence) || ABSENCE.test(sentence)) return false
+  if (/[:?]\W*$/.test(sentence.slice(-8)) || ABSENCE.test(sentence)) return false
   return contentStems(sentence).length >= LEAST_CLAIM_WORDS
 }
 
@@ -105,7 +105,7 @@ function judge(sentence: string, evidence: readonly Evidence[], threshold: numbe
   if (cited.length === 0) return { text: sentence, cited, support: 0, verdict: 'uncited' }
   const plain = withoutCitations(sentence)
   const wanted = contentStems(plain)
-  const given = [...new Set(passages.flatMap(({ title, text }) => contentStems(`${title} ${text}`)))]
+  const given = [...new Set(passages.flatMap(evidenceStems))]
   const support = wanted.length === 0 ? 1 : round(shareOf(wanted, given))
   const figures = wanted.filter(isFigure)
   const isSupported =
@@ -132,10 +132,14 @@ export function isNegative(sentence: string): boolean {
 }
 
 export function withoutCitations(text: string): string {
+  return evenBlanks(text.replaceAll(CITATION, ''))
+}
+
+/** Single blanks, and none before a stop. */
+function evenBlanks(text: string): string {
   return text
-    .replaceAll(CITATION, '')
-    .replaceAll(/\s+([.,;:!?…])/g, '$1')
-    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/\s{2,}/g, ' ')
+    .replaceAll(/ ([.,;:!?…])/g, '$1')
     .trim()
 }
 
@@ -190,14 +194,12 @@ export function writeAnswer(
 }
 
 function marked({ text, cited, verdict }: Claim, order: readonly number[], marks: Marks): string {
-  const renumbered = text
-    .replaceAll(CITATION, (whole) => {
+  const renumbered = evenBlanks(
+    text.replaceAll(CITATION, (whole) => {
       const valid = numbersIn(whole).filter((number) => cited.includes(number))
       return valid.map((number) => `[${order.indexOf(number) + 1}]`).join('')
-    })
-    .replaceAll(/\s+([.,;:!?…])/g, '$1')
-    .replaceAll(/ {2,}/g, ' ')
-    .trim()
+    }),
+  )
   return verdict === 'supported' ? renumbered : `${renumbered} ${marks[verdict]}`
 }
 

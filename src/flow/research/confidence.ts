@@ -1,7 +1,7 @@
 /** The confidence in an answer, from its evidence alone: scores, agreement and coverage. The ADR states the formula. */
-import { type Evidence, round } from './evidence.ts'
+import { type Evidence, evidenceStems, round } from './evidence.ts'
 import type { CheckedClaim } from './findings.ts'
-import { contentStems, shareOf } from './words.ts'
+import { shareOf } from './words.ts'
 
 /** Answers below it have a note. */
 export const LOW_CONFIDENCE = 0.5
@@ -29,7 +29,7 @@ export interface Grounds {
 export function confidenceOf({ question, claims, cited, ...grounds }: Grounds): number {
   if (cited.length === 0 || claims.length === 0) return 0
   const support = claims.filter(({ verdict }) => verdict === 'supported').length / claims.length
-  const given = cited.flatMap(({ title, text }) => contentStems(`${title} ${text}`))
+  const given = cited.flatMap(evidenceStems)
   const coverage = shareOf(question, given)
   const relevance = cited.reduce((sum, { score }) => sum + Math.min(1, Math.max(0, score)), 0) / cited.length
   const documents = new Set(cited.map(({ documentId }) => documentId)).size

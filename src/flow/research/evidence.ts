@@ -34,6 +34,17 @@ export function evidenceOf({ pdf_results = [], web_results = [] }: ResearchConte
   return [...documents, ...pages].slice(0, MOST_EVIDENCE).map((item, at) => ({ number: at + 1, ...item }))
 }
 
+const stems = new WeakMap<Evidence, readonly string[]>()
+
+/** The stems of its title and its text. */
+export function evidenceStems(item: Evidence): readonly string[] {
+  const known = stems.get(item)
+  if (known !== undefined) return known
+  const found = contentStems(`${item.title} ${item.text}`)
+  stems.set(item, found)
+  return found
+}
+
 /** Each passage once, with its best score, in the order of the first finds. */
 export function withoutDuplicates<T extends { readonly id: string; readonly score: number }>(
   results: readonly T[],

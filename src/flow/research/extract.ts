@@ -1,5 +1,5 @@
 /** The answer without a language model: sentences of the evidence, quoted with their numbers. Pure. */
-import type { Evidence } from './evidence.ts'
+import { type Evidence, evidenceStems } from './evidence.ts'
 import { contentStems, isFigure, sentencesOf, sharedStems, shareOf } from './words.ts'
 
 const MOST_SENTENCES = 3
@@ -45,7 +45,7 @@ export function extract(evidence: readonly Evidence[], task: Extracting): readon
 }
 
 function candidatesIn(item: Evidence, { question, queries, own }: Extracting): readonly Candidate[] {
-  const given = contentStems(`${item.text} ${item.title}`)
+  const given = evidenceStems(item)
   const relevant = queries.filter((stems) => isRelevant(stems, given))
   const isOwn = own.length === 0 || bestShare(own, given) >= RELEVANT_OWN
   if (relevant.length === 0 || !isOwn) return []

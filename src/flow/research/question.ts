@@ -16,7 +16,14 @@ export function pendingTexts({
   clarification_count,
 }: ResearchState): readonly string[] {
   const open = last_agent === 'clarification' ? clarification_count + 1 : 1
-  return userTexts(messages).slice(-open)
+  return userTexts(messages).slice(-open).map(analysed)
+}
+
+/** Rules and queries see so much of a message; a model sees all of it. */
+const MOST_CHARS = 2000
+
+function analysed(text: string): string {
+  return text.slice(0, MOST_CHARS).toWellFormed().replaceAll(/\s+/g, ' ').trim()
 }
 
 const MOST_ABOUT = 6

@@ -69,7 +69,7 @@ export function textOf({ content }: Message): string {
 
 /** The texts of the user, oldest first. */
 export function userTexts(messages: readonly Message[]): readonly string[] {
-  return messages.flatMap((message) => (message.role === 'user' ? [textOf(message).trim()] : []))
+  return messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 }
 
 /** The newest messages, one line each: `User: …`, `AI: …`. */
@@ -78,9 +78,18 @@ export function formatHistory(messages: readonly Message[], maxHistory: number):
     .slice(-maxHistory)
     .flatMap((message) => {
       if (message.role === 'tool') return []
-      return [`${message.role === 'user' ? 'User' : 'AI'}: ${textOf(message)}`]
+      return [`${message.role === 'user' ? 'User' : 'AI'}: ${shortened(textOf(message))}`]
     })
     .join('\n')
+}
+
+const MOST_CHARS = 8000
+
+/** A long message loses its middle. */
+function shortened(text: string): string {
+  if (text.length <= MOST_CHARS) return text
+  const half = MOST_CHARS / 2
+  return `${text.slice(0, half).toWellFormed()} […] ${text.slice(-half).toWellFormed()}`
 }
 
 export function aiMessage(text: string): Message {

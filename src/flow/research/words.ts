@@ -124,24 +124,29 @@ export function sharedStems(wanted: readonly string[], given: readonly string[])
 
 const ABBREVIATION =
   /\b(?:et al|e\.g|i\.e|cf|ca|etc|vs|approx|figs?|eq|nos?|vol|pp?|ch|dr|mr|mrs|ms|prof|st|eds?|art|env)\.$/i
+const LONGEST_ABBREVIATION = 12
 const INITIAL = /(?:^|[\s(])\p{Lu}\.$/u
 
-/** Sentences as they stand in the text. Lines end sentences; abbreviations do not. */
+/** Begins of list items, headings, rows and quotes: each ends the sentence before it. */
+const BLOCK = /\n\n|\n(?= ?(?:[-*#|>]|\d{1,3}\. ))/
+const SENTENCE_END = /(?<=[.!?…]["”»)\]]{0,3}) (?=[\p{Lu}\p{N}"“«([*_])/u
+
+/** Sentences with single blanks. Empty lines end sentences; abbreviations do not. */
 export function sentencesOf(text: string): readonly string[] {
-  const sentences: string[] = []
-  for (const line of text.split(/\n{2,}|\n(?=\s*(?:[-*#|>]|\d+\.\s))/)) {
+  // Runs of blanks first: patterns that meet one at each of its places take quadratic time.
+  const even = text.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/(?: ?\n){2,}/g, '\n\n')
+  return even.split(BLOCK).flatMap((block) => {
+    const sentences: string[] = []
     let open = ''
-    for (const part of line
-      .replaceAll(/\s*\n\s*/g, ' ')
-      .split(/(?<=[.!?…]["”»)\]]*)\s+(?=[\p{Lu}\p{N}"“«([*_])/u)) {
+    for (const part of block.replaceAll(/ ?\n ?/g, ' ').split(SENTENCE_END)) {
       open = open === '' ? part : `${open} ${part}`
-      if (ABBREVIATION.test(open) || INITIAL.test(open)) continue
+      const tail = open.slice(-LONGEST_ABBREVIATION)
+      if (ABBREVIATION.test(tail) || INITIAL.test(tail)) continue
       sentences.push(open.trim())
       open = ''
     }
-    if (open !== '') sentences.push(open.trim())
-  }
-  return sentences.filter((sentence) => sentence !== '')
+    return [...sentences, open.trim()].filter((sentence) => sentence !== '')
+  })
 }
 
 const SIGNS: Readonly<Record<Language, ReadonlySet<string>>> = {

@@ -1,6 +1,7 @@
 /** Each limit and option of the research assistant has its effect. */
 import { describe, expect, test } from 'vitest'
 import { systemTimer, type Timer } from '../../../src/base/index.ts'
+import { readAnswer } from '../../../src/flow/research/citations.ts'
 import { RESEARCH_LIMITS } from '../../../src/flow/research/config.ts'
 import {
   AgentWorkflow,
@@ -18,6 +19,7 @@ import {
   researchNodes,
   SynthesisAgent,
 } from '../../../src/flow/research/index.ts'
+import { sentencesOf } from '../../../src/flow/research/words.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedReply } from '../../../src/testing/index.ts'
 import { callers, HARBOURS, memoryCorpus, memoryWeb, promptText, researchModel } from './kit.ts'
@@ -199,6 +201,40 @@ describe('the limits of a question', () => {
     await answer({ timer, clock, limits: { steps: 3 } })
     expect(waits).toContain(60_000)
     expect(RESEARCH_LIMITS).toEqual({ steps: 20, durationMs: 60_000 })
+  })
+})
+
+describe('long and hostile texts', () => {
+  const long = (piece: string, chars: number): string => piece.repeat(Math.ceil(chars / piece.length))
+  test('end in an answer', async () => {
+    const filler = ['x ', ' ', ')', '\n', '[1', '[1]', '. ', '? and ', ': ']
+      .map((piece) => long(piece, 500))
+      .join('')
+    const passage = { title: filler, pages: [`${filler} The gate of the Granville dock opens. ${filler}`] }
+    const page = { url: 'https://example.com', title: 'Gate', text: passage.pages[0] ?? '' }
+    const model = researchModel({ synthesis: `${filler} The gate of the dock opens [1]. ${filler}` })
+    const options = { corpus: memoryCorpus([passage]), web: memoryWeb([page]) }
+    expect((await answer({ ...options, model }, `${filler} ${GATE}`)).final_answer).not.toBe(null)
+  })
+
+  test.each([' ', ')', '[1]', ': '])(
+    'of %j are read in a time that grows with their length alone',
+    (piece) => {
+      const filler = long(piece, 200_000)
+      expect(sentencesOf(`${filler} The gate opens. ${filler}`).join(' ')).toContain('The gate opens.')
+      expect(
+        readAnswer(`${filler} The gate of the dock opens [1].${filler}`, []).claims.length,
+      ).toBeGreaterThan(0)
+    },
+  )
+
+  test('a long message is whole in the conversation, and short in queries and prompts', async () => {
+    const [corpus, model] = [memoryCorpus(), researchModel()]
+    const text = `${GATE} ${long('really ', 300_000)}`
+    const { messages } = await answer({ corpus, model }, text)
+    expect(messages[0]).toEqual(human(text))
+    expect(corpus.queries[0]?.query.length).toBeLessThan(2100)
+    expect(promptText(model.calls[0]?.prompt ?? []).length).toBeLessThan(12_000)
   })
 })
 
