@@ -40,8 +40,9 @@ export class ResearchAgent extends BaseAgent {
   override async run(state: ResearchState, context: NodeContext): Promise<ResearchUpdate> {
     const question = currentQuestion(state)
     const { maxRounds = DEFAULT_ROUNDS, topK = DEFAULT_TOP_K } = this.#options
-    const asked = Number(state.context.top_k ?? topK)
-    const top = Math.min(MOST_TOP_K, Math.max(1, Math.floor(Number.isNaN(asked) ? topK : asked)))
+    // A caller over the network may set any JSON.
+    const asked = Math.floor(state.context.top_k ?? topK)
+    const top = Number.isNaN(asked) ? topK : Math.min(MOST_TOP_K, Math.max(1, asked))
     const options = { ...this.#options, topK: top }
     const tools = { pdf: pdfRetrieval(options), web: webSearch(options) }
     const rounds = new Rounds(context, { tools, maxRounds })

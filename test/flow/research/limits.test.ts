@@ -73,7 +73,8 @@ describe('passages', () => {
     await flow.invoke({ messages: human(GATE) })
     await flow.invoke({ messages: human(GATE), context: { top_k: 7 } })
     await flow.invoke({ messages: human(GATE), context: { top_k: 70 } })
-    expect(corpus.queries.map(({ topK }) => topK)).toEqual([3, 5, 7, 20])
+    await flow.invoke({ messages: human(GATE), context: { top_k: 'many' as never } })
+    expect(corpus.queries.map(({ topK }) => topK)).toEqual([3, 5, 7, 20, 5])
     expect(() => researchAssistant({ corpus, topK: 21 })).toThrow('topK must be at most 20')
   })
 
