@@ -105,18 +105,28 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
   },
   {
     name: 'research',
-    summary: 'your documents: add, list, remove',
-    usage: 'add FILES… | list | remove ID [--corpus FILE] [--json]',
+    summary: 'ask your documents, with citations; add, list, remove',
+    usage:
+      '"QUESTION" | - | add FILES… | list | remove ID [--corpus FILE] [--context ID] [--web NAME] [--json]',
     about:
-      'Adds PDF, DOCX, HTML, Markdown and text files, and those of folders, to a corpus that is searched by passage.\nUnchanged files are not read again. Press Ctrl-C to stop; the same command goes on.\nExit codes: 0 done, 1 a document was skipped or not found, 2 wrong usage, 3 corpus unusable, 130 stopped by Ctrl-C.',
-    words: { least: 1, most: Number.POSITIVE_INFINITY },
+      'Searches your documents, and the web if they have nothing or you ask for it. Without a key the answer quotes sentences.\nThe answer and its sources go to standard output, progress to standard error.\nadd takes PDF, DOCX, HTML, Markdown and text files, and those of folders. Unchanged files are not read again. Press Ctrl-C\nto stop; the same command goes on.\nExit codes: 0 done, 1 failed, or a document was skipped or not found, 2 wrong usage, 3 config, model, store or corpus\nunusable, 4 stopped by a limit, 5 asks back (reply with --context), 130 stopped by Ctrl-C.',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: {
       corpus: { takes: 'FILE', help: 'the file of the corpus; else .holdfast/corpus.db' },
-      json: { help: 'the result as JSON' },
+      context: { takes: 'ID', short: 'c', help: 'which conversation; else a new one' },
+      web: { takes: 'NAME', help: 'searxng, brave, tavily, or one of the config' },
+      continue: { help: 'go on with a question that was interrupted' },
+      agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model' },
+      model,
+      json: {
+        help: 'every event as a line of JSON, the last has type "outcome"; of add, list, remove the result',
+      },
     },
     examples: [
       ['holdfast research add papers/ notes.md', 'a folder and a file'],
-      ['holdfast research list', 'with their ids'],
+      ['holdfast research "How deep is the harbour?"', 'a new conversation'],
+      ['holdfast research --context tides "And at low tide?"', 'one more question of a conversation'],
+      ['holdfast research list', 'the documents with their ids'],
       ['holdfast research remove 3f9a0c1d2e4b5a67', 'by its id'],
     ],
   },

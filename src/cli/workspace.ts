@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { builtinAgent } from './builtin/agent.ts'
-import type { AgentDefinition, HoldfastConfig } from './config/define-config.ts'
+import type { AgentDefinition, HoldfastConfig, ResearchConfig } from './config/define-config.ts'
 import { findConfig } from './config/find-config.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { McpTools } from './mcp-tools.ts'
@@ -29,6 +29,7 @@ export class Workspace {
   readonly agents: Readonly<Record<string, AgentDefinition>>
   readonly defaultAgent: string
   readonly serve: HoldfastConfig['serve']
+  readonly research: ResearchConfig
   /** The MCP servers of the command, for all agents. */
   mcp: McpTools | undefined
   readonly #store: HoldfastConfig['store']
@@ -40,6 +41,7 @@ export class Workspace {
     this.defaultAgent = config.default
     this.#store = config.store
     this.serve = config.serve
+    this.research = config.research ?? {}
   }
 
   static async load({ cwd, env, config }: WorkspaceOptions): Promise<Workspace> {

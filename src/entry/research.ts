@@ -27,3 +27,39 @@ export type {
 export { sqliteCorpus } from '../corpus/sqlite/sqlite-corpus.ts'
 export type { BraveOptions, SearxngOptions, TavilyOptions, WebSearchOptions } from '../corpus/web/index.ts'
 export { brave, searxng, tavily } from '../corpus/web/index.ts'
+export type {
+  AgentOptions,
+  AskOptions,
+  CheckedClaim,
+  ClaimVerdict,
+  OrchestratorOptions,
+  PdfResult,
+  ResearchAgentOptions,
+  ResearchAnswer,
+  ResearchChannels,
+  ResearchContext,
+  ResearchGraph,
+  ResearchModel,
+  ResearchNode,
+  ResearchOptions,
+  ResearchState,
+  ResearchUpdate,
+  Source,
+  SynthesisOptions,
+  WebResult,
+  WorkflowAgents,
+} from '../flow/research/index.ts'
+export {
+  AgentWorkflow,
+  answerOf,
+  askResearch,
+  BaseAgent,
+  ClarificationAgent,
+  formatHistory,
+  initialState,
+  MasterOrchestrator,
+  ResearchAgent,
+  researchAssistant,
+  researchNodes,
+  SynthesisAgent,
+} from '../flow/research/index.ts'

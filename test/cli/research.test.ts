@@ -1,89 +1,89 @@
-/** `holdfast research add | list | remove`. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+/** `holdfast research`: a question in a pipe, as JSON, over several turns, and in a terminal. */
+import { resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { launch } from './gate/world.ts'
 import { inProcess } from './in-process.ts'
 import { Folders } from './kit.ts'
 
+const CONFIG = resolve('test/cli/fixture/research.config.ts')
+const GATE = 'When does the gate of the Granville dock open?'
 const folders = new Folders()
-let cwd = ''
-const research = (...args: string[]) => inProcess(['research', ...args], cwd)
-
-beforeAll(() => {
-  cwd = folders.make()
-  mkdirSync(join(cwd, 'papers'))
-  writeFileSync(join(cwd, 'papers/tides.md'), '# Tides\n\nThe gauge was moved in May.')
-  writeFileSync(join(cwd, 'papers/kelp.txt'), 'Kelp grows fast.')
-  writeFileSync(join(cwd, 'scan.pdf'), 'not a PDF')
-})
 afterAll(() => folders.remove())
 
-describe('documents', () => {
-  it('are none at first', async () => {
-    expect(await research('list')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'No documents yet. holdfast research add FILES adds some.\n',
-    })
-    expect((await research('list', '--json')).stdout).toBe('[]\n')
+const ask = (cwd: string, ...args: string[]) =>
+  launch({ args: ['research', '--config', CONFIG, ...args], isTTY: false, cwd })
+
+describe('holdfast research', () => {
+  it('prints the answer with its sources and pages, and the searches to standard error', async () => {
+    const cwd = folders.make()
+    const ran = await ask(cwd, GATE)
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toBe(
+      [
+        'Sentences from the sources, quoted as they stand. This answer is extractive: no language model wrote it.',
+        '',
+        '- The gate of the dock opens 2 hours before high tide [1].',
+        '',
+        'Sources',
+        '[1] Harbours of the bay · page 3 · harbours-of-the-bay.pdf',
+        '    “The gate of the dock opens 2 hours before high tide.”',
+        '',
+      ].join('\n'),
+    )
+    expect(ran.stderr).toMatch(
+      /^reflex · research-\S+\n.*pdf_retrieval.*1 passage.*\n(?:.*\n)*confidence 0\.67\n$/,
+    )
   })
 
-  it('are added from files and folders, and those that cannot be read are named', async () => {
-    expect(await research('add', 'papers', 'scan.pdf', 'none.txt')).toEqual({
-      code: 1,
-      stdout: 'Added 2 documents with 2 passages; 0 unchanged, 2 skipped.\n',
-      stderr: 'skipped scan.pdf: The file is no PDF.\nskipped none.txt: There is no such file.\n',
+  it('--context asks on, a clarification ends with code 5 and the command to type', async () => {
+    const cwd = folders.make()
+    const vague = await ask(cwd, '--context', 'tides', 'Tell me about it')
+    expect(vague.code).toBe(5)
+    expect(vague.stdout).toBe('What does "it" refer to: which document, author or subject?\n')
+    expect(vague.stderr).toContain('--context tides "…"')
+    const answered = await ask(cwd, '--context', 'tides', 'gate of the Granville dock')
+    expect(answered.stdout).toContain('opens 2 hours before high tide [1].')
+    const follow = await ask(cwd, '--context', 'tides', '--json', 'And its wet dock?')
+    const last = JSON.parse(follow.stdout.trim().split('\n').at(-1) ?? '') as object
+    expect(last).toMatchObject({
+      type: 'outcome',
+      exitCode: 0,
+      status: 'completed',
+      contextId: 'tides',
+      isClarification: false,
+      messageCount: 6,
+      sources: [{ number: 1, title: 'Harbours of the bay', page: 3 }],
     })
-    expect(await research('add', 'papers')).toEqual({
-      code: 0,
-      stdout: 'Added 0 documents with 0 passages; 2 unchanged, 0 skipped.\n',
-      stderr: '',
-    })
-    const { code, stdout } = await research('add', 'scan.pdf', '--json')
-    expect([code, JSON.parse(stdout)]).toMatchObject([
-      1,
-      { added: [], unchanged: [], skipped: [{ code: 'malformed' }] },
-    ])
   })
 
-  it('are listed and removed by their id', async () => {
-    const { stdout } = await research('list')
-    const [titles, kelp, tides] = stdout.trimEnd().split('\n')
-    expect(titles).toMatch(/^TITLE +PAGES +PASSAGES +ID +SOURCE$/)
-    expect(kelp).toMatch(/^kelp\.txt +1 +1 +[0-9a-f]{16} +papers\/kelp\.txt$/)
-    expect(tides).toMatch(/^Tides +1 +1 +[0-9a-f]{16} +papers\/tides\.md$/)
-    const id = /[0-9a-f]{16}/.exec(kelp ?? '')?.[0] ?? ''
-    expect(await research('remove', id)).toMatchObject({
-      code: 0,
-      stdout: 'Removed kelp.txt with 1 passages.\n',
+  it('says what is wrong, and what to do', async () => {
+    const cwd = folders.make()
+    expect(await ask(cwd, '--web', 'nothign', GATE)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean nothing?'),
     })
-    expect(await research('remove', id)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('There is no document'),
+    expect(await ask(cwd)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('holdfast research "…"'),
     })
-    expect(JSON.parse((await research('list', '--json')).stdout)).toMatchObject([
-      { title: 'Tides', pages: 1 },
-    ])
+    expect(await ask(cwd, '--continue')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--context ID'),
+    })
+    expect(await inProcess(['research', GATE], cwd)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There are no documents to search.'),
+    })
   })
-})
 
-it('a file that is no corpus is left alone', async () => {
-  writeFileSync(join(cwd, 'other.db'), 'text '.repeat(500))
-  expect(await research('list', '--corpus', 'other.db')).toMatchObject({
-    code: 3,
-    stderr: expect.stringContaining('is no SQLite database'),
+  it('a terminal shows the answer and no trace of the live lines', async () => {
+    const ran = await launch({
+      args: ['research', '--config', CONFIG, GATE],
+      isTTY: true,
+      cwd: folders.make(),
+    })
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toContain('opens 2 hours before high tide')
+    expect(ran.stdout).toContain('page 3')
   })
-})
-
-it('wrong usage says what to type', async () => {
-  expect(await research('add')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('holdfast research add FILES'),
-  })
-  expect(await research('list', 'all')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('Type holdfast research list.'),
-  })
-  expect(await research('remove')).toMatchObject({ code: 2 })
-  expect((await research('--help')).stdout).toContain('holdfast research add papers/ notes.md')
 })

@@ -1,7 +1,6 @@
-/** `holdfast research add | list | remove`: the documents that questions are answered from. */
-
-import { wrongUsage } from '../refusal.ts'
+/** `holdfast research`: a question to your documents, or `add`, `list` and `remove` for the documents themselves. */
 import { addDocuments, listDocuments, removeDocument } from '../research/documents.ts'
+import { askQuestion } from '../research/question.ts'
 import type { Command, CommandContext } from './context.ts'
 
 const ACTIONS: ReadonlyMap<string, Command> = new Map([
@@ -11,8 +10,6 @@ const ACTIONS: ReadonlyMap<string, Command> = new Map([
 ])
 
 export async function research(context: CommandContext): Promise<number> {
-  const [action = ''] = context.args.words
-  const run = ACTIONS.get(action)
-  if (run !== undefined) return run(context)
-  throw wrongUsage(`${JSON.stringify(action)} is none of add, list, remove. See holdfast research --help`)
+  const run = ACTIONS.get(context.args.words[0] ?? '') ?? askQuestion
+  return run(context)
 }

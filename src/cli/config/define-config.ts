@@ -2,6 +2,7 @@
 import type { AgentConfig, Store } from 'holdfast'
 import type { HostConfig } from 'holdfast/host'
 import type { HttpOptions } from 'holdfast/http'
+import type { Corpus, ResearchOptions, WebSearch } from 'holdfast/research'
 
 /** An agent without a conversation: the terminal adds its name, its conversation and the store. */
 export type AgentDefinition = Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'>
@@ -15,6 +16,15 @@ export interface HoldfastConfig {
   readonly store?: Store | (() => Store)
   /** Options of `holdfast serve`. */
   readonly serve?: ServeConfig
+  /** Options of `holdfast research`. */
+  readonly research?: ResearchConfig
+}
+
+export interface ResearchConfig extends Pick<ResearchOptions, 'agents' | 'topK' | 'minScore' | 'limits'> {
+  /** The documents, or a function that opens them. */
+  readonly corpus?: Corpus | (() => Corpus | Promise<Corpus>)
+  /** Web searches by name, for `--web NAME`; the first is the default. */
+  readonly web?: Readonly<Record<string, WebSearch>>
 }
 
 /** Callers, limits, and graphs and flows beside the agents. */

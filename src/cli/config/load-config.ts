@@ -5,9 +5,15 @@ import { toolsFrom } from 'holdfast/tool'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
 import { configError, shownPath } from './config-errors.ts'
-import type { AgentDefinition, HoldfastConfig, ServeConfig } from './define-config.ts'
+import type { AgentDefinition, HoldfastConfig, ResearchConfig, ServeConfig } from './define-config.ts'
 
-const OPTIONS: readonly string[] = ['agents', 'default', 'store', 'serve'] satisfies (keyof HoldfastConfig)[]
+const OPTIONS: readonly string[] = [
+  'agents',
+  'default',
+  'store',
+  'serve',
+  'research',
+] satisfies (keyof HoldfastConfig)[]
 const AGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u
 const EXAMPLE = "export default defineConfig({ agents: { helper: { model: 'reflex' } } })"
 
@@ -40,7 +46,7 @@ function shapeOf(path: string, loaded: Record<string, unknown>): HoldfastConfig 
       throw unusable(
         `${shownPath(path)}: the config has no ${JSON.stringify(option)}.${didYouMean(option, OPTIONS) || ` Known are ${OPTIONS.join(', ')}.`} Agents go into \`agents\`.`,
       )
-  const { agents, store, serve, default: chosen } = config
+  const { agents, store, serve, research, default: chosen } = config
   if (!isObject(agents) || Object.keys(agents).length === 0)
     throw unusable(`${shownPath(path)} names no agents. Write ${EXAMPLE}`)
   if (chosen !== undefined && typeof chosen !== 'string')
@@ -50,6 +56,7 @@ function shapeOf(path: string, loaded: Record<string, unknown>): HoldfastConfig 
       `${shownPath(path)}: store must be a store, such as sqliteStore('my.db'), or a function that opens one.`,
     )
   if (serve !== undefined) checkServe(path, serve)
+  if (research !== undefined) checkResearch(path, research)
   return config as unknown as HoldfastConfig
 }
 
@@ -79,10 +86,33 @@ const SERVE_OPTIONS: readonly string[] = [
 function checkServe(path: string, serve: unknown): void {
   if (!isObject(serve))
     throw unusable(`${shownPath(path)}: serve must be an object, such as { authenticate: apiKeyAuth([…]) }.`)
-  for (const option of Object.keys(serve))
-    if (!SERVE_OPTIONS.includes(option))
+  checkNames(path, 'serve', { given: serve, known: SERVE_OPTIONS })
+}
+
+const RESEARCH_OPTIONS: readonly string[] = [
+  'corpus',
+  'web',
+  'agents',
+  'topK',
+  'minScore',
+  'limits',
+] satisfies (keyof ResearchConfig)[]
+
+function checkResearch(path: string, research: unknown): void {
+  if (!isObject(research))
+    throw unusable(`${shownPath(path)}: research must be an object, such as { corpus: () => … }.`)
+  checkNames(path, 'research', { given: research, known: RESEARCH_OPTIONS })
+}
+
+function checkNames(
+  path: string,
+  part: string,
+  { given, known }: { readonly given: object; readonly known: readonly string[] },
+): void {
+  for (const option of Object.keys(given))
+    if (!known.includes(option))
       throw unusable(
-        `${shownPath(path)}: serve has no ${JSON.stringify(option)}.${didYouMean(option, SERVE_OPTIONS) || ` Known are ${SERVE_OPTIONS.join(', ')}.`}`,
+        `${shownPath(path)}: ${part} has no ${JSON.stringify(option)}.${didYouMean(option, known) || ` Known are ${known.join(', ')}.`}`,
       )
 }
 

@@ -1,6 +1,6 @@
 /** The documents of a corpus, from the command line: adds, lists and removes them. */
 import { existsSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import {
   type AddProgress,
   type AddReport,
@@ -10,18 +10,12 @@ import {
   sqliteCorpus,
 } from 'holdfast/research'
 import { ERASE_LINE_END, joinLines, LINE_START, type Output, styled, yellow } from 'holdfast/terminal'
-import { type CommandContext, columnsOf, workspaceOf } from '../command/context.ts'
+import { type CommandContext, columnsOf } from '../command/context.ts'
 import { EXIT } from '../exit-code.ts'
 import { wrongUsage } from '../refusal.ts'
 import { tableLines } from '../terminal/table.ts'
 import { cut, oneLine } from '../terminal/text.ts'
-
-/** The path of `--corpus`, or that of the folder of conversations. */
-async function corpusPath(context: CommandContext): Promise<string> {
-  const given = context.args.value('corpus')
-  if (given !== undefined) return resolve(context.cwd, given)
-  return join((await workspaceOf(context)).folder, 'corpus.db')
-}
+import { corpusPath } from './open-corpus.ts'
 
 export async function addDocuments(context: CommandContext): Promise<number> {
   const { args, cwd, out, err } = context

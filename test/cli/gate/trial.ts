@@ -95,8 +95,15 @@ export function scenes(payload: string): readonly Scene[] {
   const chat = { command: 'chat', args: ['--context', 'd'] }
   const run = (...args: string[]) => ({ command: 'run', args: ['--context', 'c', ...args] })
   const task = (...args: string[]) => ({ command: 'task', args: ['--agent', 'site', ...args] })
+  // Citations are checked sentence by sentence: a payload may break sentences apart, so the screens are not compared.
+  const research = (...args: string[]) => ({ command: 'research', args, ...QUOTED })
   return [
     ...WORDS.map((word) => run(word)),
+    research('--context', 'r', 'say gate'),
+    research('--context', 'r', `${payload} ask gate`),
+    research('--context', 'r', 'fail gate'),
+    research('--web', payload, 'gate'),
+    { command: 'research', args: ['--context', 'r', '--json', 'say gate'], json: true as const },
     task('call list'),
     task('--no-planning', 'call act'),
     task('--no-planning', `${payload} call broken`),
@@ -255,7 +262,7 @@ async function compare({ scene, recorded, expected, add }: Compared): Promise<vo
   const seen = await emulate(recorded.both)
   for (const what of obeyed(seen)) add(what)
   if (scene.json === true) {
-    for (const line of ['run', 'task', 'mcp'].includes(scene.command)
+    for (const line of ['run', 'task', 'research', 'mcp'].includes(scene.command)
       ? recorded.stdout.trimEnd().split('\n')
       : [recorded.stdout])
       if (!isJson(line)) add(`is no JSON: ${line.slice(0, 80)}`)

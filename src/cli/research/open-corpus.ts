@@ -1,0 +1,49 @@
+/** Opens the documents and the web search of `holdfast research`: those of the config, else the file and the usual vendors. */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { brave, type Corpus, searxng, sqliteCorpus, tavily, type WebSearch } from 'holdfast/research'
+import { type CommandContext, workspaceOf } from '../command/context.ts'
+import type { ResearchConfig } from '../config/define-config.ts'
+import { didYouMean } from '../nearest.ts'
+import { unusable, wrongUsage } from '../refusal.ts'
+
+/** The path of `--corpus`, or that of the folder of conversations. */
+export async function corpusPath(context: CommandContext): Promise<string> {
+  const given = context.args.value('corpus')
+  if (given !== undefined) return resolve(context.cwd, given)
+  return join((await workspaceOf(context)).folder, 'corpus.db')
+}
+
+/** The corpus of `--corpus`, of the config, or of the folder of conversations. The command closes it. */
+export async function openCorpus(context: CommandContext, { corpus }: ResearchConfig): Promise<Corpus> {
+  if (corpus !== undefined && !context.args.has('corpus'))
+    return typeof corpus === 'function' ? corpus() : corpus
+  const path = await corpusPath(context)
+  if (!existsSync(path))
+    throw unusable('There are no documents to search. Add some first: holdfast research add FILES…')
+  return sqliteCorpus(path, { readOnly: true })
+}
+
+/** Searches that need nothing but a variable of the environment, by name. */
+const VENDORS: Readonly<Record<string, { readonly variable: string; readonly open: () => WebSearch }>> = {
+  searxng: { variable: 'SEARXNG_URL', open: () => searxng() },
+  brave: { variable: 'BRAVE_API_KEY', open: () => brave() },
+  tavily: { variable: 'TAVILY_API_KEY', open: () => tavily() },
+}
+
+/** The web search with this name; else the first of the config, else the first vendor whose variable is set. */
+export function openWeb(
+  { env }: Pick<CommandContext, 'env'>,
+  { web = {} }: ResearchConfig,
+  name: string | undefined,
+): WebSearch | undefined {
+  const usable = Object.keys(VENDORS).filter((each) => env[VENDORS[each]?.variable ?? ''])
+  const chosen = name ?? Object.keys(web)[0] ?? usable[0]
+  if (chosen === undefined) return undefined
+  if (Object.hasOwn(web, chosen)) return web[chosen]
+  if (Object.hasOwn(VENDORS, chosen)) return VENDORS[chosen]?.open()
+  const names = [...Object.keys(web), ...Object.keys(VENDORS)]
+  throw wrongUsage(
+    `There is no web search ${JSON.stringify(chosen)}.${didYouMean(chosen, names)} There are ${names.join(', ')}.`,
+  )
+}

@@ -1,0 +1,188 @@
+/** `holdfast research "…"`: a question to documents and the web, answered with citations. */
+import type { Store } from 'holdfast'
+import type { GraphEvent, GraphOutcome } from 'holdfast/graph'
+import {
+  answerOf,
+  type Corpus,
+  type ResearchAnswer,
+  type ResearchChannels,
+  type ResearchGraph,
+  researchAssistant,
+} from 'holdfast/research'
+import { dim, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
+import { shellWord } from '../arguments.ts'
+import { type CommandContext, columnsOf, workspaceOf } from '../command/context.ts'
+import { EXIT, exitCodeOf } from '../exit-code.ts'
+import { messageFrom } from '../message.ts'
+import { idFrom, keyOf, timedId } from '../names.ts'
+import { readyAgent } from '../open-agent.ts'
+import { outcomeLine } from '../outcome-line.ts'
+import { wrongUsage } from '../refusal.ts'
+import { Screen } from '../terminal/screen.ts'
+import { oneLine } from '../terminal/text.ts'
+import { openCorpus, openWeb } from './open-corpus.ts'
+import { ResearchPrinter, sourceLines, summaryLine } from './research-printer.ts'
+
+/** The conversations of research. No agent has this name. */
+const AGENT = 'research'
+
+export async function askQuestion(context: CommandContext): Promise<number> {
+  const { args, env, stdin } = context
+  const continues = args.has('continue')
+  if (continues && !args.has('context')) throw wrongUsage('--continue needs --context ID.')
+  if (continues && args.words.length > 0)
+    throw wrongUsage('--continue takes no question. Leave one of them out.')
+  if (!continues && args.words.length === 0) throw wrongUsage('Write your question: holdfast research "…".')
+  const question = continues ? null : await messageFrom(args.words, stdin)
+  const workspace = await workspaceOf(context)
+  const { corpus: _, web: _web, ...options } = workspace.research
+  const web = openWeb(context, workspace.research, args.value('web'))
+  const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
+  const id = idFrom(args.value('context'), AGENT) ?? timedId(AGENT)
+  const { contextId } = keyOf({ agent: AGENT, id })
+  const corpus = await openCorpus(context, workspace.research)
+  let store: Store | undefined
+  try {
+    store = workspace.openStore('create')
+    const { settings } = ready.definition
+    const graph = researchAssistant({
+      model: ready.choice.model,
+      ...(settings === undefined ? {} : { settings }),
+      ...options,
+      corpus,
+      store,
+      ...(web === undefined ? {} : { web }),
+    })
+    const session = new ResearchSession(context, { graph, contextId, id, model: ready.choice.name })
+    return await session.run(question)
+  } finally {
+    await Promise.all([store?.close(), closed(corpus)])
+  }
+}
+
+/** A corpus that cannot be closed loses nothing: the answer is printed. */
+async function closed(corpus: Corpus): Promise<void> {
+  try {
+    await corpus.close()
+  } catch {
+    // The process ends.
+  }
+}
+
+interface OpenResearch {
+  readonly graph: ResearchGraph
+  readonly contextId: string
+  readonly id: string
+  readonly model: string
+}
+
+/** One question at a terminal, in a pipe, or as lines of JSON. */
+class ResearchSession {
+  readonly #context: CommandContext
+  readonly #of: OpenResearch
+  readonly #screen: Screen | undefined
+  readonly #printer: ResearchPrinter | undefined
+  readonly #stop = new AbortController()
+
+  constructor(context: CommandContext, of: OpenResearch) {
+    const { args, out, err } = context
+    this.#context = context
+    this.#of = of
+    if (args.has('json')) return
+    if (out.isTTY && err.isTTY) {
+      const screen = new Screen(out)
+      this.#screen = screen
+      this.#printer = new ResearchPrinter({
+        columns: screen.columns,
+        print: (text) => screen.print(text),
+        setLive: (lines) => screen.setLive(lines),
+      })
+    } else this.#printer = new ResearchPrinter({ columns: columnsOf(err), print: (text) => this.#note(text) })
+  }
+
+  /** Null goes on with the open question. Resolves to the exit code. */
+  async run(question: string | null): Promise<number> {
+    const interrupt = () => {
+      if (this.#stop.signal.aborted) process.exit(EXIT.cancelled)
+      this.#stop.abort()
+    }
+    const tidyUp = () => this.#printer?.stop()
+    process.on('SIGINT', interrupt).once('exit', tidyUp)
+    try {
+      const { graph, contextId, id, model } = this.#of
+      this.#note(dim(`${model} · ${id}`))
+      const input = question === null ? null : { messages: [{ role: 'user' as const, content: question }] }
+      const turn = graph.stream(input, { contextId, signal: this.#stop.signal })
+      this.#printer?.start()
+      for await (const event of turn) this.#show(event)
+      this.#printer?.stop()
+      return this.#report(await turn.outcome)
+    } finally {
+      process.off('SIGINT', interrupt).off('exit', tidyUp)
+      tidyUp()
+    }
+  }
+
+  #show(event: GraphEvent): void {
+    if (this.#printer === undefined) this.#context.out.json(event)
+    else this.#printer.event(event)
+  }
+
+  #report({ state, reason, limit, error, status }: GraphOutcome<ResearchChannels>): number {
+    const answer = answerOf(state, this.#of.id)
+    const isDone = status === 'completed' && limit === undefined
+    const exitCode = exitCodeOfResearch(reason, isDone && answer.isClarification)
+    if (this.#printer === undefined) {
+      const failure = error === undefined ? {} : { error }
+      const result = isDone ? answer : { contextId: this.#of.id, ...failure }
+      const outcome = { exitCode, status, reason, ...result }
+      this.#context.out.json(outcomeLine(outcome))
+      return exitCode
+    }
+    if (isDone) this.#answer(answer)
+    else
+      this.#note(
+        limit === undefined
+          ? red(`✗ ${oneLine(error?.message ?? `It was ${reason}.`)}`)
+          : yellow(`! stopped by the limit on ${limit}`),
+      )
+    const next = isDone ? (answer.isClarification ? '"…"' : undefined) : '--continue'
+    if (next !== undefined) this.#note(dim(`  to go on: ${this.#command(next)}`))
+    return exitCode
+  }
+
+  #answer(answer: ResearchAnswer): void {
+    const { sources } = answer
+    if (this.#screen === undefined) this.#context.out.write(styled`${prose(answer.answer)}\n`)
+    else {
+      this.#screen.print(NOTHING)
+      this.#screen.printText(answer.answer)
+    }
+    if (sources.length > 0) {
+      const lines = sourceLines(sources, this.#screen?.columns ?? columnsOf(this.#context.out))
+      if (this.#screen === undefined) this.#context.out.write(styled`\n${lines}\n`)
+      else this.#screen.print(styled`\n${lines}\n`)
+    }
+    this.#note(summaryLine(answer))
+  }
+
+  #command(rest: string): string {
+    const { args } = this.#context
+    const options = ['config', 'model', 'web'].flatMap((option) => {
+      const value = args.value(option)
+      return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
+    })
+    return ['holdfast research', ...options, `--context ${shellWord(this.#of.id)}`, rest].join(' ')
+  }
+
+  /** A line for people. */
+  #note(line: Styled): void {
+    if (this.#screen !== undefined) this.#screen.print(line)
+    else if (this.#printer !== undefined) this.#context.err.write(styled`${line}\n`)
+  }
+}
+
+/** A clarification waits for an answer. */
+function exitCodeOfResearch(reason: Parameters<typeof exitCodeOf>[0], asksBack: boolean): number {
+  return asksBack ? EXIT.inputRequired : exitCodeOf(reason)
+}

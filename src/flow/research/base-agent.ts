@@ -1,0 +1,27 @@
+/** What every agent of the research graph is: a node, and a function of the state outside of a graph. */
+import { END, graph, type NodeContext, START } from '../../graph/index.ts'
+import { RESEARCH_CHANNELS, type ResearchState, type ResearchUpdate } from './state.ts'
+
+export abstract class BaseAgent {
+  /** The name of its node. */
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** The update of its node: changed fields only, and of `messages` the new ones. */
+  abstract run(state: ResearchState, context: NodeContext): Promise<ResearchUpdate>
+
+  /** Runs the agent alone, in memory, and returns the state after it. The given state stays as it is. */
+  async execute(state: ResearchState): Promise<ResearchState> {
+    const alone = graph({ name: this.name, state: RESEARCH_CHANNELS })
+      .addNode(this.name, (before, context) => this.run(before, context))
+      .addEdge(START, this.name)
+      .addEdge(this.name, END)
+      .compile()
+    const contextId = state.session_id === '' ? {} : { contextId: state.session_id }
+    const { state: after } = await alone.invoke(state, contextId)
+    return after
+  }
+}

@@ -1,0 +1,89 @@
+/** `holdfast research add | list | remove`. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from './in-process.ts'
+import { Folders } from './kit.ts'
+
+const folders = new Folders()
+let cwd = ''
+const research = (...args: string[]) => inProcess(['research', ...args], cwd)
+
+beforeAll(() => {
+  cwd = folders.make()
+  mkdirSync(join(cwd, 'papers'))
+  writeFileSync(join(cwd, 'papers/tides.md'), '# Tides\n\nThe gauge was moved in May.')
+  writeFileSync(join(cwd, 'papers/kelp.txt'), 'Kelp grows fast.')
+  writeFileSync(join(cwd, 'scan.pdf'), 'not a PDF')
+})
+afterAll(() => folders.remove())
+
+describe('documents', () => {
+  it('are none at first', async () => {
+    expect(await research('list')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'No documents yet. holdfast research add FILES adds some.\n',
+    })
+    expect((await research('list', '--json')).stdout).toBe('[]\n')
+  })
+
+  it('are added from files and folders, and those that cannot be read are named', async () => {
+    expect(await research('add', 'papers', 'scan.pdf', 'none.txt')).toEqual({
+      code: 1,
+      stdout: 'Added 2 documents with 2 passages; 0 unchanged, 2 skipped.\n',
+      stderr: 'skipped scan.pdf: The file is no PDF.\nskipped none.txt: There is no such file.\n',
+    })
+    expect(await research('add', 'papers')).toEqual({
+      code: 0,
+      stdout: 'Added 0 documents with 0 passages; 2 unchanged, 0 skipped.\n',
+      stderr: '',
+    })
+    const { code, stdout } = await research('add', 'scan.pdf', '--json')
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      { added: [], unchanged: [], skipped: [{ code: 'malformed' }] },
+    ])
+  })
+
+  it('are listed and removed by their id', async () => {
+    const { stdout } = await research('list')
+    const [titles, kelp, tides] = stdout.trimEnd().split('\n')
+    expect(titles).toMatch(/^TITLE +PAGES +PASSAGES +ID +SOURCE$/)
+    expect(kelp).toMatch(/^kelp\.txt +1 +1 +[0-9a-f]{16} +papers\/kelp\.txt$/)
+    expect(tides).toMatch(/^Tides +1 +1 +[0-9a-f]{16} +papers\/tides\.md$/)
+    const id = /[0-9a-f]{16}/.exec(kelp ?? '')?.[0] ?? ''
+    expect(await research('remove', id)).toMatchObject({
+      code: 0,
+      stdout: 'Removed kelp.txt with 1 passages.\n',
+    })
+    expect(await research('remove', id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no document'),
+    })
+    expect(JSON.parse((await research('list', '--json')).stdout)).toMatchObject([
+      { title: 'Tides', pages: 1 },
+    ])
+  })
+})
+
+it('a file that is no corpus is left alone', async () => {
+  writeFileSync(join(cwd, 'other.db'), 'text '.repeat(500))
+  expect(await research('list', '--corpus', 'other.db')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('is no SQLite database'),
+  })
+})
+
+it('wrong usage says what to type', async () => {
+  expect(await research('add')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('holdfast research add FILES'),
+  })
+  expect(await research('list', 'all')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Type holdfast research list.'),
+  })
+  expect(await research('remove')).toMatchObject({ code: 2 })
+  expect((await research('--help')).stdout).toContain('holdfast research add papers/ notes.md')
+})

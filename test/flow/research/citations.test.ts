@@ -1,0 +1,259 @@
+/** Citations: every number exists, every claim has the words of its passages, and everything else is marked. */
+import { describe, expect, test } from 'vitest'
+import { readAnswer, writeAnswer } from '../../../src/flow/research/citations.ts'
+import { confidenceOf } from '../../../src/flow/research/confidence.ts'
+import { conflictsIn } from '../../../src/flow/research/conflicts.ts'
+import type { Evidence } from '../../../src/flow/research/evidence.ts'
+import { type ResearchOptions, researchAssistant } from '../../../src/flow/research/index.ts'
+import { contentStems } from '../../../src/flow/research/words.ts'
+import { callers, memoryCorpus, memoryWeb, type ResearchScript, researchModel } from './kit.ts'
+
+const evidence: readonly Evidence[] = [
+  'The harbour of Cancale is 4 metres deep at high tide. At low tide it dries out.',
+  'Oysters are grown on 380 hectares of the foreshore. The farms do not use feed.',
+  'The gate of the dock opens 2 hours before high tide.',
+].map((text, at) => ({
+  number: at + 1,
+  kind: 'document',
+  id: `p${at + 1}`,
+  documentId: `d${at + 1}`,
+  title: `Report ${'ABC'[at]}`,
+  source: `${at + 1}.pdf`,
+  page: at + 7,
+  text,
+  score: 0.9,
+}))
+
+const marks = { weak: '(weak)', uncited: '(uncited)' }
+const check = (text: string) => {
+  const read = readAnswer(text, evidence)
+  return { ...writeAnswer(read, { evidence, marks }), invented: read.invented }
+}
+
+describe('a claim', () => {
+  test.each([
+    ['The harbour is 4 metres deep at high tide [1].', 'supported'],
+    ['At high tide, Cancale’s harbour has a depth of 4 metres [1].', 'supported'],
+    ['The harbour is 5 metres deep at high tide [1].', 'weak'],
+    ['The harbour is 4 metres deep at high tide [2].', 'weak'],
+    ['Napoleon founded a shipyard for frigates there [1].', 'weak'],
+    ['The farms use feed [2].', 'weak'],
+    ['The harbour does not dry out at low tide [1].', 'weak'],
+    ['The harbour is 4 metres deep at high tide.', 'uncited'],
+    ['The harbour is 4 metres deep at high tide [9].', 'uncited'],
+  ])('%s is %s', (text, verdict) => {
+    expect(check(text).claims.map((claim) => claim.verdict)).toEqual([verdict])
+  })
+
+  test('sentences that state nothing are left alone', () => {
+    const text =
+      '## Depth\n\nHere is what the reports say about the harbour:\n\nThe documents do not mention the price of mooring.\n\nWhich harbour?'
+    expect(check(text)).toMatchObject({ text, claims: [] })
+  })
+})
+
+test('numbers that no source has are removed and reported, the others are numbered anew in their order', () => {
+  const answer = [
+    '- The gate of the dock opens 2 hours before high tide [3, 8].',
+    '- Oysters are grown on 380 hectares. [2][12] At low tide the harbour dries out [1](https://invented.example).',
+    '- All of it was measured by satellites in orbit [7].',
+  ].join('\n')
+  const { text, sources, invented } = check(answer)
+  expect(text).toBe(
+    [
+      '- The gate of the dock opens 2 hours before high tide [1].',
+      '- Oysters are grown on 380 hectares [2]. At low tide the harbour dries out [3].',
+      '- All of it was measured by satellites in orbit. (uncited)',
+    ].join('\n'),
+  )
+  expect(invented).toEqual([7, 8, 12])
+  expect(sources.map(({ number, title, page, quote }) => [number, title, page, quote])).toEqual([
+    [1, 'Report C', 9, 'The gate of the dock opens 2 hours before high tide.'],
+    [2, 'Report B', 8, 'Oysters are grown on 380 hectares of the foreshore.'],
+    [3, 'Report A', 7, 'At low tide it dries out.'],
+  ])
+})
+
+test('ranges and several numbers count, and a year or a list index is no citation', () => {
+  const { sources, claims } = check(
+    'The harbour dries out, oysters are grown, and the dock has a gate [1-3]. In 1998 [sic] it was so.',
+  )
+  expect(sources.map(({ number }) => number)).toEqual([1, 2, 3])
+  expect(claims[0]?.citations).toEqual([1, 2, 3])
+})
+
+describe('answers of a model', () => {
+  const QUESTION = 'How deep is the harbour of Cancale at low tide?'
+  const ask = async (script: ResearchScript, options: Partial<ResearchOptions> = {}) => {
+    const model = researchModel(script)
+    const flow = researchAssistant({ corpus: memoryCorpus(), model, ...options })
+    const { state } = await flow.invoke({ messages: { role: 'user', content: QUESTION } })
+    return { state, model }
+  }
+
+  test('an invented citation is caught: it leaves the answer, and the sentence is marked', async () => {
+    const { state } = await ask({
+      synthesis: 'At low tide it dries out [1]. Ships of 90 metres moor there all year [42].',
+    })
+    expect(state.final_answer).toContain(
+      'At low tide it dries out [1]. Ships of 90 metres moor there all year. *(no source)*',
+    )
+    expect(state.final_answer).not.toContain('42')
+    expect(state.context.invented).toEqual([42])
+    expect(state.context.sources).toMatchObject([{ number: 1, page: 2, quote: 'At low tide it dries out.' }])
+    expect(state.confidence_score).toBeLessThan(0.5)
+    expect(state.final_answer).toContain('low confidence')
+  })
+
+  test('an answer without any source is refused', async () => {
+    const { state } = await ask({
+      synthesis: 'The harbour of Cancale is famous for its regattas and its wines [42].',
+    })
+    expect(state.final_answer).toMatch(
+      /^\*\*Not found\.\*\*.*\n\nThe model wrote an answer without a single source/,
+    )
+    expect(state).toMatchObject({ confidence_score: 0, context: { sources: [] } })
+  })
+
+  test('a claim that the model’s own check refutes is marked, although its words fit', async () => {
+    const script = {
+      synthesis: 'At low tide it dries out [1]. The harbour of Cancale is 4 metres deep [1].',
+      support: '```json\n{"unsupported": [2]}\n```',
+    }
+    const { state, model } = await ask(script)
+    expect(state.context.claims?.slice(0, 2).map(({ verdict }) => verdict)).toEqual(['supported', 'weak'])
+    expect(state.final_answer).toContain('The harbour of Cancale is 4 metres deep [1]. *(weakly supported)*')
+    expect(model.calls.at(-1)?.settings.temperature).toBe(0)
+    const { model: unchecked } = await ask(script, { agents: { synthesis: { modelCheck: false } } })
+    expect(callers(unchecked)).not.toContain('support')
+  })
+
+  test('minSupport is the threshold', async () => {
+    const script = { synthesis: 'Low tide leaves mud and stranded hulls behind [1].' }
+    const verdicts = async (minSupport: number) => {
+      const { state } = await ask(script, { agents: { synthesis: { minSupport } } })
+      return state.context.claims?.map(({ verdict }) => verdict)
+    }
+    expect([await verdicts(0.2), await verdicts(0.9)]).toEqual([['supported'], ['weak']])
+  })
+
+  test('a conflict that the model does not name is named with both sides', async () => {
+    const flow = researchAssistant({
+      corpus: memoryCorpus(),
+      model: researchModel({ synthesis: 'The harbour of Cancale is 4 metres deep at high tide [1].' }),
+    })
+    const content = 'How deep is the harbour of Cancale at high tide?'
+    const { state } = await flow.invoke({ messages: { role: 'user', content } })
+    expect(state.final_answer).toContain(
+      '**The sources disagree:** The harbour of Cancale is 4 metres deep at high tide [1]. The harbour of Cancale is 6 metres deep at high tide [2].',
+    )
+    expect(state.context.conflicts).toEqual([
+      'Harbours of the bay, page 2: The harbour of Cancale is 4 metres deep at high tide. / Survey of 1998, page 2: The harbour of Cancale is 6 metres deep at high tide.',
+    ])
+    expect(state.confidence_score).toBeLessThan(0.5)
+  })
+})
+
+describe('without a model', () => {
+  const ask = async (content: string, options: Partial<ResearchOptions> = {}) => {
+    const { state } = await researchAssistant({ corpus: memoryCorpus(), ...options }).invoke({
+      messages: { role: 'user', content },
+    })
+    return state
+  }
+
+  test.each(['reflex', undefined] as const)(
+    'sentences are quoted, and the answer says so (model %s)',
+    async (model) => {
+      const state = await ask(
+        'Who carried out the survey of the coast?',
+        model === undefined ? {} : { model },
+      )
+      expect(state.final_answer).toBe(
+        'Sentences from the sources, quoted as they stand. This answer is extractive: no language model wrote it.\n\n- The survey of the coast was carried out by Lefevre in 1998 [1].',
+      )
+      expect(state.context.sources).toMatchObject([{ title: 'Survey of 1998', page: 1 }])
+      expect(state.confidence_score).toBe(0.72)
+    },
+  )
+
+  test('French questions get French texts', async () => {
+    const state = await ask('Quand le phare de la Pierre-de-Herpin a-t-il été construit ?')
+    expect(state.final_answer).toMatch(
+      /^Phrases tirées des sources.*extractive.*\n\n- Le phare de la Pierre-de-Herpin a été construit en 1882 \[1\]\.$/,
+    )
+    const vague = await ask('Parle-moi de ça')
+    expect(vague.missing_context).toEqual(['ambiguous reference: what "ça" refers to'])
+    expect(vague.final_answer).toMatch(/^À quoi "ça" fait-il référence/)
+    expect((await ask('Quel est le prix du pain ?')).final_answer).toContain('**Introuvable.**')
+  })
+
+  test('a question whose words are only partly there is refused', async () => {
+    for (const question of [
+      'What is the population of Cancale?',
+      'How much does a mooring in Granville cost?',
+    ])
+      expect(await ask(question)).toMatchObject({ confidence_score: 0, context: { sources: [] } })
+  })
+
+  test('web pages are cited like passages', async () => {
+    const page = {
+      url: 'https://example.com/wind',
+      title: 'Wind of the bay',
+      text: 'Menu. Home.\n\nThe strongest wind of the bay was measured at 160 km/h. It blew in 1987.\n\nImprint.',
+    }
+    const state = await ask('How strong was the strongest wind that was measured?', {
+      web: memoryWeb([page]),
+    })
+    expect(state.final_answer).toContain('- The strongest wind of the bay was measured at 160 km/h [1].')
+    expect(state.context.sources).toMatchObject([
+      {
+        kind: 'web',
+        source: page.url,
+        page: null,
+        quote: 'The strongest wind of the bay was measured at 160 km/h.',
+      },
+    ])
+  })
+})
+
+describe('confidence', () => {
+  const grounds = {
+    question: contentStems('harbour tide'),
+    claims: [{ text: '', citations: [1], support: 1, verdict: 'supported' as const }],
+    cited: evidence.slice(0, 1),
+    hasConflicts: false,
+    hasAssumption: false,
+    isExtractive: false,
+  }
+  test.each([
+    ['one document', {}, 0.87],
+    ['two documents', { cited: evidence.slice(0, 2) }, 0.93],
+    ['three documents', { cited: evidence }, 0.97],
+    ['no source', { cited: [] }, 0],
+    ['half of the question', { question: contentStems('harbour price') }, 0.65],
+    ['low scores', { cited: [{ ...(evidence[0] as Evidence), score: 0.1 }] }, 0.63],
+    ['a conflict', { hasConflicts: true }, 0.43],
+    ['an assumption', { hasAssumption: true }, 0.52],
+    ['quoted sentences', { isExtractive: true }, 0.7],
+  ])('of %s', (_, other, expected) => {
+    expect(confidenceOf({ ...grounds, ...other })).toBe(expected)
+  })
+})
+
+test('documents conflict by figures or by a negation, one document never with itself', () => {
+  const statement = (text: string, at: number): Evidence => ({
+    ...(evidence[0] as Evidence),
+    id: `q${at}`,
+    documentId: `q${at}`,
+    title: '',
+    text,
+  })
+  const found = (...texts: readonly string[]) =>
+    conflictsIn(texts.map(statement), [contentStems('harbour depth')]).length
+  expect(found('The harbour depth is 4 metres.', 'The harbour depth is 6 metres.')).toBe(1)
+  expect(found('The harbour depth is 4 metres.', 'The depth of the harbour is 4 metres.')).toBe(0)
+  expect(found('The harbour depth was measured.', 'The harbour depth was not measured.')).toBe(1)
+  expect(found('The harbour depth is 4 metres.', 'The harbour has 6 cranes for boats.')).toBe(0)
+  expect(found('The harbour depth is 4 metres. The harbour depth is 6 metres.')).toBe(0)
+})
