@@ -1,5 +1,6 @@
 /** `holdfast serve`: the agents of a config over HTTP, until a signal. */
 import type { Store } from 'holdfast'
+import { agUi } from 'holdfast/ag-ui'
 import { createHost, type Host } from 'holdfast/host'
 import type { AccessLine, HttpListener, HttpServer } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
@@ -77,6 +78,7 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
     return await createHttp(host, {
       ...given({ authenticate, cors, ...limits }),
       page: 'if-built',
+      mounts: [agUi()],
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),
     })

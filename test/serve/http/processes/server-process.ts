@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createHost } from '../../../../src/host/index.ts'
 import { defineTool } from '../../../../src/index.ts'
+import { agUi } from '../../../../src/serve/ag-ui/index.ts'
 import { createHttp, type HttpOptions, type ListenOptions, listen } from '../../../../src/serve/http/index.ts'
 import { sqliteStore } from '../../../../src/store/sqlite/index.ts'
 import { ScriptedModel, type ScriptedRequest, type ScriptedStep } from '../../../../src/testing/index.ts'
@@ -57,6 +58,7 @@ const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
   heartbeatMs: 500,
+  mounts: [agUi()],
   ...httpOptions,
 })
 const { url } = await listen(http, { port: Number(port), ...listenOptions })
