@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   run: async () => (await import('./command/run.ts')).run,
   task: async () => (await import('./command/task.ts')).task,
   mcp: async () => (await import('./command/mcp.ts')).mcp,
+  acp: async () => (await import('./command/acp.ts')).acp,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,
   state: async () => (await import('./command/state.ts')).state,

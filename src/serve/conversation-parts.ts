@@ -21,10 +21,13 @@ import type {
   ToolCallPart,
   ToolResultPart,
   UserContent,
+  UserMessage,
 } from '../protocol/index.ts'
 
 export type ConversationPart =
   | { readonly type: 'user'; readonly id: string; readonly content: UserContent }
+  /** A text of a program in a graph, such as a plan or a verdict. */
+  | { readonly type: 'note'; readonly id: string; readonly text: string }
   /** More text of a message. */
   | { readonly type: 'text' | 'reasoning'; readonly id: string; readonly text: string }
   | { readonly type: 'text.end' | 'reasoning.end'; readonly id: string }
@@ -195,13 +198,17 @@ export class ConversationParts {
     if (error !== undefined) return []
     const messages = messagesIn(update).flatMap((message, at) => {
       if (message.role === 'tool') return message.content.map(resultOf)
-      if (message.role !== 'assistant') return []
+      if (message.role === 'user') return noteOf(message, `n${seq}.${at}`)
       // Each message is complete at once: it gets a position of its own.
       this.#call = seq + at / 100
       return this.#reply(`m${this.#call}`, message.content)
     })
     return [...messages, { type: 'step.end', task, node, update }]
   }
+}
+
+function noteOf({ by, content }: UserMessage, id: string): ConversationPart[] {
+  return by === 'program' && typeof content === 'string' ? [{ type: 'note', id, text: content }] : []
 }
 
 function resultOf({ callId, status, output }: ToolResultPart): ConversationPart {

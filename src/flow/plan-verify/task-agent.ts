@@ -2,7 +2,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type MaybePromise, systemIds } from '../../base/index.ts'
-import type { GraphEvent, GraphLimits, GraphOptions, GraphOutcome, GraphRun } from '../../graph/index.ts'
+import type {
+  Graph,
+  GraphEvent,
+  GraphLimits,
+  GraphOptions,
+  GraphOutcome,
+  GraphRun,
+} from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import { loadSession } from '../../journal/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
@@ -200,6 +207,11 @@ export class TaskAgent {
   ): Promise<TaskResults> {
     checkOptions(options, RUN)
     return this.#follow(options, contextId, (graph, where) => graph.answer(answers, where))
+  }
+
+  /** The graph of this agent, for a host: `createHost({ store, graphs: { task: await agent.graph() } })`. */
+  async graph(): Promise<Graph<TaskChannels>> {
+    return this.#graph()
   }
 
   setPlannerPrompt(text: string): void {

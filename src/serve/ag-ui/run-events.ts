@@ -1,6 +1,6 @@
 /** Writes the parts of one turn as events of AG-UI. Every message, call and step that it opens is ended before the run is. */
 import type { TokenUsage } from '@ag-ui/core'
-import type { EntryData, Json, JsonObject, RequestData, Sighting } from '../../protocol/index.ts'
+import type { EntryData, Json, RequestData, Sighting } from '../../protocol/index.ts'
 import type { ConversationPart } from '../conversation-parts.ts'
 import { interruptOf, isClientCall } from './interrupts.ts'
 import type { AgUiEvent } from './wire.ts'
@@ -79,9 +79,10 @@ export class RunEvents {
       this.#requests.delete(requestId)
       return []
     },
-    artifact: ({ change: { artifactId, kind, name, version } }) => [
-      custom('holdfast.artifact', { artifactId, kind, name, version } as JsonObject),
-    ],
+    artifact: ({ change }) => {
+      const { artifactId, kind, name, version } = change
+      return [{ type: 'CUSTOM', name: 'holdfast.artifact', value: { artifactId, kind, name, version } }]
+    },
     warning: ({ code, message }) => [custom('holdfast.warning', { code, message })],
   }
 

@@ -24,7 +24,7 @@ beforeEach(() => {
     const warnings = warned.mock.calls.map(String)
     warned.mockRestore()
     printed.mockRestore()
-    expect(warnings).toEqual([])
+    if (warnings.length > 0) throw new Error(`The client warns: ${warnings.join('; ')}`)
   })
 })
 
