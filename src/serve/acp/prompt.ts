@@ -14,23 +14,18 @@ export interface PromptOptions {
 
 export function promptContent(
   blocks: readonly ContentBlock[],
-  { cwd, images }: PromptOptions,
+  options: PromptOptions,
 ): readonly (TextPart | FilePart)[] {
-  return blocks.map((block): TextPart | FilePart => {
-    switch (block.type) {
-      case 'text':
-        return { type: 'text', text: block.text }
-      case 'resource_link':
-        return { type: 'text', text: `[${block.name}](${placeOf(block.uri, cwd)})`, by: 'program' }
-      case 'resource':
-        return resourcePart(block, cwd)
-      case 'image':
-        if (!images) throw new PromptError('This agent takes no images.')
-        return { type: 'file', mediaType: block.mimeType, data: block.data }
-      case 'audio':
-        throw new PromptError('This agent takes no audio.')
-    }
-  })
+  return blocks.map((block) => partOf(block, options))
+}
+
+function partOf(block: ContentBlock, { cwd, images }: PromptOptions): TextPart | FilePart {
+  if (block.type === 'text') return { type: 'text', text: block.text }
+  if (block.type === 'resource_link')
+    return { type: 'text', text: `[${block.name}](${placeOf(block.uri, cwd)})`, by: 'program' }
+  if (block.type === 'resource') return resourcePart(block, cwd)
+  if (block.type === 'image' && images) return { type: 'file', mediaType: block.mimeType, data: block.data }
+  throw new PromptError(`This agent takes no ${block.type === 'image' ? 'images' : block.type}.`)
 }
 
 function resourcePart({ resource }: EmbeddedResource, cwd: string): TextPart | FilePart {
