@@ -11,7 +11,7 @@ import type { Mount, MountCall } from '../mount.ts'
 import { badRequest } from '../problem.ts'
 import { eventStream } from './event-stream.ts'
 import { beginRun, type Run, runEvents } from './run.ts'
-import { type RunInput, readRunInput } from './run-input.ts'
+import { type GraphRunInput, readRunInput } from './run-input.ts'
 
 export interface AgUiOptions {
   /** The address of runs; an agent or graph of the host follows it, `/ag-ui/support`. Default: `/ag-ui`. */
@@ -23,9 +23,6 @@ export interface AgUiOptions {
   /** The values of a run of a graph. Default: `{ messages: [message] }`. */
   readonly graphInput?: (run: GraphRunInput) => JsonObject
 }
-
-/** A run as a graph can use it. */
-export type GraphRunInput = Pick<RunInput, 'threadId' | 'runId' | 'message' | 'state' | 'forwardedProps'>
 
 const OPTIONS: OptionSet<AgUiOptions> = {
   place: 'agUi()',

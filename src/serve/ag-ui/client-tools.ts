@@ -1,6 +1,6 @@
 /** Tools that the client of a run declares: their calls wait for the client, which runs them and sends the results. */
 import type { JsonObject } from '../../protocol/index.ts'
-import { clientTool, jsonSchema, type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
+import { clientTool, type StandardSchema, type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
 
 interface DeclaredTool {
   readonly name: string
@@ -26,5 +26,20 @@ export function withClientTools(own: ToolsOption, turn: { readonly metadata: Jso
 }
 
 function toolOf({ name, description = name, parameters }: DeclaredTool): Tool {
-  return clientTool({ name, description, input: jsonSchema<unknown>(parameters ?? { type: 'object' }) })
+  return clientTool({ name, description, input: shownSchema(parameters ?? { type: 'object' }) })
+}
+
+/**
+ * The schema of a client is for the model. It checks nothing here: it could cost any amount of work, and the client checks
+ * the arguments that it gets.
+ */
+function shownSchema(schema: JsonObject): StandardSchema<JsonObject> {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'holdfast',
+      validate: (value) => ({ value: value as JsonObject }),
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  }
 }

@@ -4,12 +4,19 @@ import type { FilePart, Json, JsonObject, TextPart, UserContent } from '../../pr
 import { issueLines, type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { badRequest } from '../problem.ts'
 
-/** What a client asks for with one run. */
-export interface RunInput {
+/** A run as a graph can use it. */
+export interface GraphRunInput {
   readonly threadId: string
   readonly runId: string
   /** The newest message of the person, if there is one. */
   readonly message?: UserContent
+  /** The state that the client has. */
+  readonly state: unknown
+  readonly forwardedProps: unknown
+}
+
+/** A run that a client asks for. */
+export interface RunInput extends GraphRunInput {
   /** Results of calls that the client has run, by call. */
   readonly results: Readonly<Record<string, Json>>
   readonly resume: readonly ResumeEntry[]
@@ -18,31 +25,42 @@ export interface RunInput {
   readonly hasHistory: boolean
   /** Stored with the turn. */
   readonly metadata: JsonObject
-  readonly state: unknown
-  readonly forwardedProps: unknown
 }
 
 const TEXT: JsonObject = { type: 'string', minLength: 1 }
-const NAMED: JsonObject = { type: 'object', properties: { name: TEXT }, required: ['name'] }
+const TOOL: JsonObject = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', pattern: '^[\\w-]{1,64}$' },
+    description: { type: 'string' },
+    parameters: { type: 'object' },
+  },
+  required: ['name'],
+}
+const CALL: JsonObject = {
+  type: 'object',
+  properties: { id: TEXT, function: { type: 'object', properties: { name: TEXT }, required: ['name'] } },
+  required: ['id', 'function'],
+}
+const MESSAGE: JsonObject = {
+  type: 'object',
+  properties: { id: TEXT, role: TEXT, toolCalls: { type: 'array', items: CALL } },
+  required: ['id', 'role'],
+}
+const RESUME: JsonObject = {
+  type: 'object',
+  properties: { interruptId: TEXT, status: { enum: ['resolved', 'cancelled'] } },
+  required: ['interruptId', 'status'],
+}
 const SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     threadId: TEXT,
     runId: { type: 'string', pattern: '^[\\x21-\\x7e]{1,200}$' },
-    messages: {
-      type: 'array',
-      items: { type: 'object', properties: { id: TEXT, role: TEXT }, required: ['id', 'role'] },
-    },
-    tools: { type: 'array', items: NAMED },
+    messages: { type: 'array', items: MESSAGE },
+    tools: { type: 'array', items: TOOL, maxItems: 100 },
     context: { type: 'array', items: { type: 'object' } },
-    resume: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { interruptId: TEXT, status: { enum: ['resolved', 'cancelled'] } },
-        required: ['interruptId', 'status'],
-      },
-    },
+    resume: { type: 'array', items: RESUME, maxItems: 100 },
   },
   required: ['threadId', 'runId', 'messages'],
 }
@@ -135,7 +153,8 @@ function contentOf({ content }: Extract<Message, { role: 'user' }>): UserContent
   return content.map(partOf)
 }
 
-function partOf(part: ContentPart): TextPart | FilePart {
+function partOf(part: ContentPart | null): TextPart | FilePart {
+  if (typeof part !== 'object' || part === null) throw badRequest('A part of a message must be an object.')
   if (part.type === 'text') return { type: 'text', text: part.text }
   const { source } = part
   if (source?.type === 'data') return { type: 'file', mediaType: source.mimeType, data: source.value }

@@ -182,6 +182,31 @@ describe('a run', () => {
   })
 })
 
+test.each([
+  null,
+  [],
+  'text',
+  { threadId: 't', runId: 'r' },
+  { threadId: 't', runId: 'r\n', messages: [] },
+  { threadId: 'a/b', runId: 'r', messages: [{ id: '1', role: 'user', content: 'Hi' }] },
+  { threadId: 't', runId: 'r', messages: [null] },
+  { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user' }] },
+  { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user', content: [null] }] },
+  { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user', content: [{ type: 'image' }] }] },
+  { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user', content: [{ type: 'text', text: 5 }] }] },
+  { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'assistant', toolCalls: [null] }] },
+  { threadId: 't', runId: 'r', messages: [], tools: [{ name: 'a b' }] },
+  { threadId: 't', runId: 'r', messages: [], resume: [{ interruptId: 'x' }] },
+])('the body %j is refused', async (body) => {
+  const { call: request } = await serve({ site: { model: 'reflex' } }, { agUi: { clientTools: true } })
+  const response = await request('/ag-ui', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect([400, 404]).toContain(response.status)
+})
+
 describe('an interrupt', () => {
   const asking = (): ScriptedModel => new ScriptedModel([call('order', { bags: 40 }), 'Ordered.'])
 
