@@ -5,9 +5,10 @@ import type { AgentContext, McpServer } from '@agentclientprotocol/sdk'
 import { systemIds } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import { checkOptions, HoldfastError, type JsonObject, type OptionSet } from '../../protocol/index.ts'
+import type { AcpPrompt } from './graph-prompt.ts'
 import { PromptError } from './prompt.ts'
 import { type AcpSdk, acpSdk } from './sdk.ts'
-import { type AcpPrompt, Session, TurnFailure } from './session.ts'
+import { Session, TurnFailure } from './session.ts'
 
 export interface ServeAcpOptions {
   /** The agent or graph of the host. */

@@ -17,20 +17,12 @@ import {
   LOCAL_OWNER,
   type RequestData,
   type TextPart,
-  type UserContent,
 } from '../../protocol/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
+import type { AcpPrompt } from './graph-prompt.ts'
 import { answerOfOption, answerOfText, isPermission, permissionRequest, questionText } from './permissions.ts'
 import { promptContent, promptText } from './prompt.ts'
 import { chunk, SessionUpdates } from './updates.ts'
-
-/** A prompt as a graph can use it. */
-export interface AcpPrompt {
-  readonly text: string
-  readonly content: UserContent
-  /** The state that the prompt before has reached; undefined for the first. */
-  readonly state?: unknown
-}
 
 export interface SessionOptions {
   readonly host: Host

@@ -10,8 +10,9 @@ import {
 import type { Mount, MountCall } from '../mount.ts'
 import { badRequest } from '../problem.ts'
 import { eventStream } from './event-stream.ts'
+import type { GraphRunInput } from './graph-input.ts'
 import { beginRun, type Run, runEvents } from './run.ts'
-import { type GraphRunInput, readRunInput } from './run-input.ts'
+import { readRunInput } from './run-input.ts'
 
 export interface AgUiOptions {
   /** The address of runs; an agent or graph of the host follows it, `/ag-ui/support`. Default: `/ag-ui`. */

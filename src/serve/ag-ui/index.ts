@@ -2,4 +2,4 @@
 export type { AgUiOptions } from './ag-ui.ts'
 export { agUi } from './ag-ui.ts'
 export { withClientTools } from './client-tools.ts'
-export type { GraphRunInput } from './run-input.ts'
+export type { GraphRunInput } from './graph-input.ts'

@@ -3,17 +3,7 @@ import type { ContentPart, Message, ResumeEntry, RunAgentInput, Tool } from '@ag
 import type { FilePart, Json, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
 import { issueLines, type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { badRequest } from '../problem.ts'
-
-/** A run as a graph can use it. */
-export interface GraphRunInput {
-  readonly threadId: string
-  readonly runId: string
-  /** The newest message of the person, if there is one. */
-  readonly message?: UserContent
-  /** The state that the client has. */
-  readonly state: unknown
-  readonly forwardedProps: unknown
-}
+import type { GraphRunInput } from './graph-input.ts'
 
 /** A run that a client asks for. */
 export interface RunInput extends GraphRunInput {
