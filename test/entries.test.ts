@@ -34,7 +34,7 @@ it('the compiler finds the sources of every entry', () => {
 
 it('the guide has a row for every entry, with its values', () => {
   const rows = readFileSync('docs/guide/entries.md', 'utf8').matchAll(
-    /^\| `(holdfast[\w/]*)` \|.*\| (.*) \|$/gm,
+    /^\| `(holdfast[\w/-]*)` \|.*\| (.*) \|$/gm,
   )
   const listed = [...rows].map(([, entry = '', cell = '']) => ({ entry, ...valuesIn(cell) }))
   expect(listed.map(({ entry }) => entry).toSorted()).toEqual(

@@ -26,6 +26,7 @@ export type CommandName =
   | 'task'
   | 'research'
   | 'mcp'
+  | 'acp'
   | 'sessions'
   | 'show'
   | 'state'
@@ -141,6 +142,25 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     examples: [
       ['holdfast mcp', 'the agent of the config here or above'],
       ['holdfast mcp my.config.ts --agent site', 'an agent of another config'],
+    ],
+  },
+  {
+    name: 'acp',
+    summary: 'serve the task agent to an editor',
+    usage: '[CONFIG] [--agent NAME] [--model MODEL] [--cwd DIR] [--policy FILE] [--mcp FILE]',
+    about:
+      'Speaks the Agent Client Protocol on standard input and output, until the editor closes them. The tools work in\nthe folder of the session. Conversations are kept: the editor can load a session, and its turn goes on.',
+    words: { least: 0, most: 1 },
+    options: {
+      agent: { takes: 'NAME', short: 'a', help: 'an agent of the config instead of the task agent' },
+      model,
+      cwd: { takes: 'DIR', help: 'the folder of every session, whatever the editor says' },
+      policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
+      mcp,
+    },
+    examples: [
+      ['holdfast acp --model openai/gpt-4.1-mini', 'the task agent'],
+      ['holdfast acp --agent site', 'an agent of the config'],
     ],
   },
   {

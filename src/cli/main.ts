@@ -17,6 +17,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   task: async () => (await import('./command/task.ts')).task,
   research: async () => (await import('./command/research.ts')).research,
   mcp: async () => (await import('./command/mcp.ts')).mcp,
+  acp: async () => (await import('./command/acp.ts')).acp,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,
   state: async () => (await import('./command/state.ts')).state,

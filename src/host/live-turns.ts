@@ -1,6 +1,7 @@
 /**
  * Deltas of the turns that run in this process, by conversation: text and reasoning so far of the model call under way, and
- * their changes. Nothing here is stored; a reader that misses it loses no entry (R18).
+ * their changes. Nothing here is stored; a reader that misses it loses no entry (R18). Several callers may follow one turn,
+ * such as a message that was sent again: its events are received once.
  */
 import {
   type ContextKey,
@@ -50,6 +51,8 @@ type Listener = (delta: LiveDelta) => void
 
 interface Live {
   readonly listeners: Set<Listener>
+  /** Of each turn, the one follower whose events are received. */
+  readonly followers: Map<number, object>
   turns: number
   after: number
   text: LiveText | undefined
@@ -62,11 +65,17 @@ export class LiveTurns {
   async follow(key: ContextKey, turn: AsyncIterable<TurnEvent>): Promise<void> {
     const live = this.#of(key)
     live.turns += 1
+    const followed = new Set<number>()
     try {
-      for await (const event of turn) receive(live, event)
+      for await (const event of turn) {
+        const follower = live.followers.get(event.turn)
+        if (follower === undefined && event.turn > 0) live.followers.set(event.turn, followed.add(event.turn))
+        if (follower === undefined || follower === followed) receive(live, event)
+      }
     } finally {
+      for (const number of followed) live.followers.delete(number)
       live.turns -= 1
-      live.text = undefined
+      if (followed.size > 0) live.text = undefined
       this.#drop(key, live)
     }
   }
@@ -88,7 +97,7 @@ export class LiveTurns {
   #of(key: ContextKey): Live {
     const known = this.#live.get(keyText(key))
     if (known !== undefined) return known
-    const live: Live = { listeners: new Set(), turns: 0, after: 0, text: undefined }
+    const live: Live = { listeners: new Set(), followers: new Map(), turns: 0, after: 0, text: undefined }
     this.#live.set(keyText(key), live)
     return live
   }

@@ -130,6 +130,30 @@ describe('a host', () => {
     }
   })
 
+  test('a turn that two callers follow streams its text once', async () => {
+    const held = Promise.withResolvers<void>()
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      input: z.object({}),
+      run: () => held.promise.then(() => 'waited'),
+    })
+    const deltas = Array.from({ length: 20 }, (_, at) => `word ${at} `)
+    const model = new ScriptedModel([{ calls: [{ tool: 'wait', args: {} }] }, { deltas }])
+    const host = createHost({ store: memoryStore(), agents: { a: { model, tools: [wait] } } })
+    const all = collect(host.events(key('a:1')), isEnd)
+    const first = await host.send(key('a:1'), 'Wait', { key: 'same' })
+    const second = await host.send(key('a:1'), 'Wait', { key: 'same' })
+    for await (const { type } of second) if (type === 'tool.start') break
+    held.resolve()
+    await Promise.all([first.outcome, second.outcome])
+    const text = (await all).flatMap((event) =>
+      event.type === 'delta' && event.event.type === 'text.delta' ? [event.event.data.text] : [],
+    )
+    expect(deltas.join('').startsWith(text.join(''))).toBe(true)
+    await host.shutdown()
+  })
+
   test('a request notifies, is listed for its owner alone, and is answered', async () => {
     const store = memoryStore()
     const notices: string[] = []

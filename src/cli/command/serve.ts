@@ -93,6 +93,7 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
 const PROTOCOLS: Readonly<Record<string, () => Promise<Mount>>> = {
   openai: async () => (await import('holdfast/openai')).openai(),
   ui: async () => (await import('holdfast/ui')).uiMessageStream(),
+  'ag-ui': async () => (await import('holdfast/ag-ui')).agUi(),
 }
 
 /** The mounts of the config, and the protocols that it does not mount itself. */

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createHost } from '../../../../src/host/index.ts'
 import { defineTool } from '../../../../src/index.ts'
+import { agUi } from '../../../../src/serve/ag-ui/index.ts'
 import { createHttp, type HttpOptions, type ListenOptions, listen } from '../../../../src/serve/http/index.ts'
 import { openai } from '../../../../src/serve/openai/index.ts'
 import { uiMessageStream } from '../../../../src/serve/ui/index.ts'
@@ -94,7 +95,7 @@ const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   maxStreamsEach: 10_000,
   heartbeatMs: 500,
-  mounts: [openai(), uiMessageStream()],
+  mounts: [openai(), uiMessageStream(), agUi()],
   ...httpOptions,
 })
 const { url } = await listen(http, { port: Number(port), ...listenOptions })

@@ -1,0 +1,91 @@
+/** Requests of a conversation as questions to the person at the editor, and the person's choice as an answer. */
+import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk'
+import { type Json, offeredGrants, type RequestData } from '../../protocol/index.ts'
+import { fieldsOf, previewContent, shownCall } from './tool-calls.ts'
+
+const MOST_OPTIONS = 12
+
+/** True if the editor can ask with buttons; other questions are put as a message, and the next prompt answers them. */
+export function isPermission({ kind, options = [], multiple }: RequestData): boolean {
+  if (kind === 'confirmation') return true
+  return kind === 'choice' && multiple !== true && options.length > 0 && options.length <= MOST_OPTIONS
+}
+
+export interface Asking {
+  readonly sessionId: string
+  readonly cwd: string
+  /** The call that waits, if the editor knows it. */
+  readonly callId?: string
+}
+
+export function permissionRequest(
+  request: RequestData,
+  { sessionId, cwd, callId }: Asking,
+): RequestPermissionRequest {
+  const { tool, args = null } = fieldsOf(request.about ?? null)
+  const isCall = request.kind === 'confirmation' && typeof tool === 'string'
+  const shown = isCall ? shownCall(tool, args, cwd) : { title: request.prompt }
+  const content = isCall ? previewContent(request.about, cwd) : undefined
+  return {
+    sessionId,
+    toolCall: {
+      toolCallId: callId ?? request.requestId,
+      status: 'pending',
+      ...shown,
+      ...(content === undefined ? {} : { content }),
+    },
+    options: optionsOf(request),
+  }
+}
+
+function optionsOf(request: RequestData): PermissionOption[] {
+  if (request.kind === 'choice')
+    return (request.options ?? []).map((option, at) => ({
+      optionId: String(at),
+      name: optionText(option),
+      kind: 'allow_once',
+    }))
+  const canGrant = offeredGrants(request.about).length > 0
+  return [
+    { optionId: 'once', name: 'Allow', kind: 'allow_once' },
+    ...(canGrant
+      ? [
+          { optionId: 'session', name: 'Allow in this session', kind: 'allow_always' } as const,
+          { optionId: 'always', name: 'Always allow', kind: 'allow_always' } as const,
+        ]
+      : []),
+    { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
+  ]
+}
+
+export function answerOfOption({ kind, options = [] }: RequestData, optionId: string): Json {
+  if (kind === 'choice') return options[Number(optionId)] ?? null
+  if (optionId === 'once') return true
+  if (optionId === 'session' || optionId === 'always') return { approved: true, scope: optionId }
+  return { approved: false }
+}
+
+/** A question as a message of the agent. */
+export function questionText({ prompt, options = [] }: RequestData): string {
+  return [prompt, ...options.map((option, at) => `${at + 1}. ${optionText(option)}`)].join('\n')
+}
+
+/** The text of a prompt as the answer to a question: an option by its text or number, data as JSON. */
+export function answerOfText({ kind, options = [], multiple }: RequestData, text: string): Json {
+  const given = text.trim()
+  if (kind === 'choice') {
+    const find = (word: string): Json =>
+      options.find((option) => optionText(option) === word) ?? options[Number(word) - 1] ?? word
+    return multiple ? given.split(',').map((word) => find(word.trim())) : find(given)
+  }
+  if (kind !== 'data') return given
+  try {
+    return JSON.parse(given) as Json
+  } catch {
+    return given
+  }
+}
+
+function optionText(option: Json): string {
+  return typeof option === 'string' ? option : JSON.stringify(option)
+}

@@ -1,0 +1,243 @@
+/** ACP with the client of its own package: in this process, and with `holdfast acp` as an editor starts it. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { END, graph, list, START } from '../../../src/entry/graph.ts'
+import { createHost } from '../../../src/host/index.ts'
+import { askUser, defineTool, memoryStore, type Tool } from '../../../src/index.ts'
+import type { Message } from '../../../src/protocol/index.ts'
+import type { ServeAcpOptions } from '../../../src/serve/acp/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
+import { chunkText, inProcess, startAcp } from './kit.ts'
+
+const CWD = '/work/project'
+const call = (tool: string, args: object): ScriptedStep => ({ calls: [{ tool, args: args as never }] })
+
+const order = defineTool({
+  name: 'order',
+  description: 'Orders bags.',
+  input: z.object({ bags: z.number() }),
+  approve: ({ input }) => input.bags > 10,
+  run: ({ bags }) => ({ ordered: bags }),
+})
+
+function served(steps: readonly ScriptedStep[], tools: readonly Tool[] = [order]) {
+  const model = new ScriptedModel([...steps])
+  const host = createHost({ store: memoryStore(), agents: { site: { model, tools: [...tools] } } })
+  return { model, host }
+}
+
+describe('a session with an agent', () => {
+  test('streams messages, thoughts, calls and results', async () => {
+    const { host } = served([
+      { reasoning: 'Two, then.', text: 'I order.', calls: [{ tool: 'order', args: { bags: 2 } }] },
+      { deltas: ['Two bags ', 'are on their way.'] },
+    ])
+    const editor = await inProcess(host, { agent: 'site' })
+    expect(await editor.initialize()).toMatchObject({
+      protocolVersion: 1,
+      agentCapabilities: { loadSession: true, promptCapabilities: { image: false, embeddedContext: true } },
+    })
+    const session = await editor.open(CWD)
+    expect(await editor.prompt(session, 'Two bags')).toBe('end_turn')
+    expect(editor.text('agent_thought_chunk')).toBe('Two, then.')
+    expect(editor.text()).toBe('I order.Two bags are on their way.')
+    const [shown] = editor.of('tool_call')
+    expect(shown).toMatchObject({ title: 'order', status: 'pending', rawInput: { bags: 2 } })
+    expect(editor.of('tool_call_update').map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
+      [shown?.toolCallId, 'in_progress'],
+      [shown?.toolCallId, 'completed'],
+    ])
+  })
+
+  test('asks for permission with the call, and takes yes and no', async () => {
+    const { host } = served([
+      call('order', { bags: 40 }),
+      'Ordered.',
+      call('order', { bags: 50 }),
+      'Not ordered.',
+    ])
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    expect(await editor.prompt(session, 'Forty')).toBe('end_turn')
+    const [asked] = editor.asked
+    expect(asked?.toolCall).toMatchObject({
+      toolCallId: editor.of('tool_call')[0]?.toolCallId,
+      rawInput: { bags: 40 },
+    })
+    expect(asked?.options.map(({ kind }) => kind)).toEqual(['allow_once', 'reject_once'])
+    editor.choose = () => 'reject'
+    expect(await editor.prompt(session, 'Fifty')).toBe('end_turn')
+    expect(editor.of('tool_call_update').map(({ status }) => status)).toEqual([
+      'in_progress',
+      'completed',
+      'failed',
+    ])
+    expect(editor.text()).toBe('Ordered.Not ordered.')
+  })
+
+  test('puts a choice as options, and another question as a message that the next prompt answers', async () => {
+    const { host, model } = served(
+      [
+        call('ask_user', { question: 'Which?', kind: 'choice', options: ['Lyon', 'Nantes'] }),
+        call('ask_user', { question: 'When?', kind: 'text' }),
+        'On Monday, in Nantes.',
+      ],
+      [askUser()],
+    )
+    const editor = await inProcess(host, { agent: 'site' })
+    editor.choose = ({ options }) => options.find(({ name }) => name === 'Nantes')?.optionId
+    const session = await editor.open(CWD)
+    expect(await editor.prompt(session, 'Go')).toBe('end_turn')
+    expect(editor.text()).toBe('When?')
+    expect(await editor.prompt(session, 'Monday')).toBe('end_turn')
+    expect(editor.text()).toBe('When?On Monday, in Nantes.')
+    expect(JSON.stringify(model.calls.at(-1)?.prompt)).toMatch(/Nantes.*Monday/)
+  })
+
+  test('is cancelled while a tool runs, and while a permission is asked; the next prompt goes on', async () => {
+    const started = Promise.withResolvers<void>()
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      input: z.object({}),
+      run: async (_, { signal }) => {
+        started.resolve()
+        await new Promise((go) => signal.addEventListener('abort', go))
+        return 'stopped'
+      },
+    })
+    const { host } = served([call('wait', {}), call('order', { bags: 40 }), 'Hello.'], [wait, order])
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    const waiting = editor.prompt(session, 'Wait')
+    await started.promise
+    await expect(editor.prompt(session, 'Too early')).rejects.toThrow('under way')
+    await editor.agent.notify('session/cancel', { sessionId: session })
+    expect(await waiting).toBe('cancelled')
+    editor.choose = () => undefined
+    expect(await editor.prompt(session, 'Forty')).toBe('cancelled')
+    expect(await editor.prompt(session, 'Hi')).toBe('end_turn')
+    expect(editor.text()).toBe('Hello.')
+  })
+
+  test('takes links, resources and images as far as the model does, and knows no session of others', async () => {
+    const { host, model } = served(['Read.', 'Seen.'])
+    const editor = await inProcess(host, { agent: 'site' })
+    const sessionId = await editor.open(CWD)
+    await editor.agent.request('session/prompt', {
+      sessionId,
+      prompt: [
+        { type: 'text', text: 'Read' },
+        { type: 'resource_link', name: 'a.ts', uri: `file://${CWD}/src/a.ts` },
+        { type: 'resource', resource: { uri: `file://${CWD}/b.ts`, text: 'const b = 1' } },
+      ],
+    })
+    const prompt = JSON.stringify(model.calls[0]?.prompt)
+    expect(prompt).toContain('[a.ts](src/a.ts)')
+    expect(prompt).toContain('const b = 1')
+    const image = { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' }
+    await expect(editor.agent.request('session/prompt', { sessionId, prompt: [image] })).rejects.toThrow(
+      'takes no images',
+    )
+    for (const unknown of ['session_x', 'nobody:1'])
+      await expect(editor.load(unknown, CWD)).rejects.toMatchObject({ code: -32_002 })
+    await expect(editor.prompt('session_x', 'Hi')).rejects.toMatchObject({ code: -32_002 })
+  })
+})
+
+test('a session with a graph has a run for each prompt, with the state of the one before, and loads them all', async () => {
+  const store = memoryStore()
+  const echo = graph({ name: 'echo', state: { messages: list<Message>() } })
+    .addNode('speak', ({ messages }) => ({
+      messages: [
+        { role: 'assistant' as const, content: [{ type: 'text' as const, text: `${messages.length}.` }] },
+      ],
+    }))
+    .addEdge(START, 'speak')
+    .addEdge('speak', END)
+    .compile({ store })
+  const host = createHost({ store, graphs: { echo } })
+  const graphInput: NonNullable<ServeAcpOptions['graphInput']> = ({ text, state }) => {
+    const { messages = [] } = (state ?? {}) as { readonly messages?: readonly Message[] }
+    return { messages: [...messages, { role: 'user', content: text }] }
+  }
+  const editor = await inProcess(host, { agent: 'echo', graphInput })
+  const session = await editor.open(CWD)
+  expect(await editor.prompt(session, 'One')).toBe('end_turn')
+  expect(await editor.prompt(session, 'Two')).toBe('end_turn')
+  expect(editor.text()).toBe('1.3.')
+  const later = await inProcess(host, { agent: 'echo', graphInput })
+  await later.load(session, CWD)
+  const shown = later.updates.map((update) => `${update.sessionUpdate} ${chunkText(update)}`)
+  expect(shown).toEqual([
+    'user_message_chunk One',
+    'agent_message_chunk 1.',
+    'user_message_chunk Two',
+    'agent_message_chunk 3.',
+  ])
+  expect(await later.prompt(session, 'Three')).toBe('end_turn')
+  expect(later.text()).toBe('1.3.5.')
+})
+
+const CONFIG = resolve('test/cli/fixture/acp.config.ts')
+const SUM = 'export function sum(a, b) {\n  return a - b\n}\n'
+
+function projectFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-acp-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'sum.mjs'), SUM)
+  return folder
+}
+
+test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice, and goes on when it is loaded', async () => {
+  const cwd = projectFolder()
+  const go = join(cwd, 'go')
+  const start = () => startAcp(['--config', CONFIG], cwd, { GO: go, HOLDFAST_HOME: join(cwd, '.holdfast') })
+
+  const first = start()
+  const asked = Promise.withResolvers<void>()
+  first.editor.choose = () => {
+    asked.resolve()
+    return new Promise(() => {})
+  }
+  const session = await first.editor.open(cwd)
+  const broken = first.editor.prompt(session, 'Make the test pass').catch(() => {})
+  await asked.promise
+  expect(first.editor.of('plan').map(({ entries }) => entries.map(({ content }) => content))).toEqual([
+    ['Read sum.mjs.', 'Mend it.', 'Run the test.'],
+    ['Read sum.mjs', 'Mend it'],
+  ])
+  const diff = { type: 'diff', path: join(cwd, 'sum.mjs') }
+  expect(first.editor.of('tool_call').find(({ kind }) => kind === 'edit')).toMatchObject({
+    content: [{ ...diff, oldText: '  return a - b', newText: '  return a * b' }],
+    locations: [{ path: join(cwd, 'sum.mjs') }],
+  })
+  expect(first.editor.asked[0]?.toolCall).toMatchObject({
+    content: [{ ...diff, oldText: SUM, newText: SUM.replace('-', '*') }],
+  })
+  await first.kill()
+  await broken
+
+  const second = start()
+  await second.editor.load(session, cwd)
+  expect(second.editor.text('user_message_chunk')).toBe('Make the test pass')
+  await expect
+    .poll(() => second.editor.text('agent_message_chunk'), { timeout: 60_000 })
+    .toBe('sum() adds now.')
+  expect(second.editor.asked).toHaveLength(1)
+  await second.kill()
+  expect(readFileSync(join(cwd, 'sum.mjs'), 'utf8')).toBe(SUM.replace('-', '*'))
+
+  const third = start()
+  await third.editor.load(session, cwd)
+  writeFileSync(go, '')
+  const thoughts = () => third.editor.text('agent_thought_chunk')
+  await expect.poll(thoughts, { timeout: 60_000 }).toContain('Verification: VERIFIED')
+  expect(third.editor.asked).toEqual([])
+  expect(third.editor.text('agent_message_chunk')).toBe('sum() adds now.')
+  expect([first, second, third].map(({ errors }) => errors())).toEqual(['', '', ''])
+  expect(existsSync(join(cwd, '.holdfast', 'holdfast.db'))).toBe(true)
+})
