@@ -34,6 +34,7 @@ import {
   type HostedTurn,
   type HostInput,
   type HostOutcome,
+  hostedTools,
   type SendOptions,
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
@@ -156,6 +157,15 @@ export class Host {
   /** Those of `names` that are graphs. */
   get graphs(): readonly string[] {
     return Object.keys(this.#config.graphs ?? {})
+  }
+
+  /** The tools of an agent, as an owner's conversation has them; undefined if they are not known, and for a graph. */
+  async toolsOf(name: string, owner?: Owner): ReturnType<typeof hostedTools> {
+    const entry = this.#names.get(name)
+    if (entry === undefined || 'graph' in entry) return undefined
+    const { tenant, actor } = owner ?? {}
+    if (tenant === undefined || actor === undefined) return hostedTools(entry.agent)
+    return hostedTools(entry.agent, { tenant, actor, contextId: this.newContextId(name) })
   }
 
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {

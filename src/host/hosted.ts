@@ -10,6 +10,7 @@ import {
   type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
+import { type Tool, toolsFrom } from '../tool/index.ts'
 import type { MessageInput } from '../turn/index.ts'
 
 /** An agent without the fields that the host sets. */
@@ -26,6 +27,16 @@ export type HostedAgent =
   | ((session: HostSession) => HostedAgentConfig | Promise<HostedAgentConfig>)
 
 export type HostedGraph = Graph<Channels>
+
+/** The tools of an agent; undefined if they depend on the conversation, without a `session`, or on the turn. */
+export async function hostedTools(
+  agent: HostedAgent,
+  session?: HostSession,
+): Promise<readonly Pick<Tool, 'name' | 'description'>[] | undefined> {
+  if (typeof agent === 'function' && session === undefined) return undefined
+  const { tools = [] } = typeof agent === 'function' ? await agent(session as HostSession) : agent
+  return typeof tools === 'function' ? undefined : toolsFrom(tools)
+}
 
 /** The sender, and how a message is taken. */
 export interface SendOptions {

@@ -4,7 +4,7 @@ import { HttpProblem } from './problem.ts'
 /** The JSON of a body, at most `most` bytes of it, read as it comes; too large is known before all is read. */
 export async function jsonBody(request: Request, most: number): Promise<unknown> {
   const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/json\s*(;|$)/i.test(type))
+  if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type))
     throw new HttpProblem({ status: 415, code: 'unsupported-media-type', detail: 'Send application/json.' })
   const text = await bodyText(request, most)
   try {

@@ -110,7 +110,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       server.answer(context.req.raw, { route, checks, params: context.req.param() }),
     )
   }
-  for (const mount of options.mounts ?? [])
+  const { mounts = [], authenticate } = options
+  for (const mount of mounts)
     for (const route of mount.routes)
       app.on(route.method, honoPath(route.path), (context) =>
         server.mounted(context.req.raw, { mount, route, params: context.req.param() }),
@@ -128,14 +129,18 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       })
     }),
   )
+  const stops = mounts.map((mount) => mount.start?.({ host, authenticate }))
   return {
     fetch: async (request) => {
       const preflight = server.preflight(request)
       return preflight ?? (await app.fetch(request))
     },
-    isAuthenticated: options.authenticate !== undefined,
+    isAuthenticated: authenticate !== undefined,
     document,
-    close: () => streams.close(),
+    close: () => {
+      streams.close()
+      for (const stop of stops) stop?.()
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 /** `holdfast/http`: a host over HTTP, as a fetch handler. */
 
-export type { Authenticate, Caller } from '../caller.ts'
-export type { Mount, MountCall, MountRoute } from '../mount.ts'
+export type { Authenticate, AuthScheme, Caller } from '../caller.ts'
+export type { Mount, MountCall, MountRoute, MountServer } from '../mount.ts'
 export type { OpenStream } from '../open-streams.ts'
 export type { Problem } from '../problem.ts'
 export type { AccessLine, HttpOptions, HttpServer } from './app.ts'

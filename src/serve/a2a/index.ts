@@ -1,0 +1,3 @@
+/** `holdfast/a2a`: a host over A2A, mounted on the HTTP server. */
+export { a2a } from './mount.ts'
+export type { A2aAgent, A2aOptions, A2aSkill } from './options.ts'
