@@ -22,6 +22,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
 import { conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
 import { Gate } from './gate.ts'
@@ -110,6 +111,8 @@ export class Host {
   readonly store: Store
   /** Conversations as they are stored. */
   readonly reads: HostReads
+  /** Documents that protocols keep with conversations. */
+  readonly documents: Documents
   readonly #config: HostConfig
   readonly #names: Names<Entry>
   readonly #pool: Pool
@@ -136,6 +139,7 @@ export class Host {
       ],
       config.default,
     )
+    this.documents = new Documents(config.store, config.ids ?? systemIds)
     this.reads = new HostReads(config.store, (contextId) => this.#named(contextId))
     this.#pool = new Pool({
       open: (key) => this.#open(key),

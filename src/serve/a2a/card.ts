@@ -63,7 +63,7 @@ export class Cards {
       iconUrl,
       capabilities: {
         streaming: true,
-        pushNotifications: false,
+        pushNotifications: options.push !== undefined,
         extendedAgentCard: true,
         extensions: [],
       },

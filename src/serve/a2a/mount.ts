@@ -1,5 +1,6 @@
 /** The protocol on the HTTP server: cards, JSON-RPC and HTTP+JSON for each agent and graph of the host. */
 import type { AgentCard } from '@a2a-js/sdk'
+import { signingSecret } from '../../net/index.ts'
 import { HoldfastError, invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
 import type { AuthScheme } from '../caller.ts'
 import type { Mount, MountCall, MountServer } from '../mount.ts'
@@ -8,8 +9,11 @@ import { CARD_PATH, Cards, ROOT } from './card.ts'
 import { answerRpc, idIn } from './json-rpc.ts'
 import { type A2aOptions, checkA2aOptions } from './options.ts'
 import { loadSdk, type Sdk } from './packages.ts'
+import { PushConfigs } from './push-configs.ts'
+import { PushDelivery } from './push-delivery.ts'
 import { RequestHandler } from './request-handler.ts'
 import { answerRest } from './rest.ts'
+import { Seal } from './seal.ts'
 import { TaskReader } from './task-reader.ts'
 
 /**
@@ -47,20 +51,29 @@ class A2aServer {
   readonly #options: A2aOptions
   /** Ids of JSON-RPC requests, for answers to failures. */
   readonly #ids = new WeakMap<Request, string | number | null>()
+  readonly #secret: Uint8Array | undefined
   #cards: Cards | undefined
+  #push: PushConfigs | undefined
 
   constructor(sdk: Sdk, options: A2aOptions) {
     this.#sdk = sdk
     this.#options = options
+    this.#secret = options.push && signingSecret(options.push.secret, 'push of a2a()')
   }
 
-  start({ host, authenticate }: MountServer): undefined {
+  start({ host, authenticate }: MountServer): (() => void) | undefined {
     const unknown = Object.keys(this.#options.agents ?? {}).find((name) => !host.names.includes(name))
     if (unknown !== undefined)
       throw invalidOption('agents', `has ${quote(unknown)}; the host has ${host.names.map(quote).join(', ')}`)
     const schemes = schemesOf(authenticate, this.#options)
     this.#cards = new Cards({ host, options: this.#options, schemes })
-    return undefined
+    const { push: options } = this.#options
+    if (options === undefined || this.#secret === undefined) return undefined
+    const seal = new Seal(this.#secret)
+    const delivery = new PushDelivery({ host, sdk: this.#sdk, options, secret: this.#secret, seal })
+    this.#push = new PushConfigs({ host, options, seal, delivery })
+    delivery.start()
+    return () => delivery.stop()
   }
 
   async card(call: MountCall): Promise<Response> {
@@ -111,7 +124,8 @@ class A2aServer {
       card: () => card,
       extendedCard: () => this.#started.extended(agent, new URL(request.url).origin, caller),
       openStream,
-      push: undefined,
+      push: this.#push,
+      version: request.headers.get(this.#sdk.core.A2A_VERSION_HEADER) || '0.3',
       signal: request.signal,
     })
     return { handler, card }

@@ -1,6 +1,7 @@
 /** The options of `a2a()`. */
 import { checkOptions, invalidOption, type OptionSet } from '../../protocol/index.ts'
 import type { AuthScheme } from '../caller.ts'
+import { checkPushOptions, type PushOptions } from './push-options.ts'
 
 export interface A2aOptions {
   /** Details for the cards of agents and graphs, by their names on the host. */
@@ -10,6 +11,8 @@ export interface A2aOptions {
   readonly provider?: { readonly organization: string; readonly url: string }
   /** The ways of authentication, if `authenticate` of the server is a function of your own. */
   readonly securitySchemes?: Readonly<Record<string, AuthScheme>>
+  /** Turns push notifications on. */
+  readonly push?: PushOptions
 }
 
 /** What a card says of an agent. */
@@ -42,13 +45,20 @@ const A2A: OptionSet<A2aOptions> = {
     url: 'a text',
     provider: 'an object',
     securitySchemes: 'an object',
+    push: 'an object',
   },
-  foreign: { agentCard: 'agents: { name: { … } }', cards: 'agents', baseUrl: 'url' },
+  foreign: {
+    agentCard: 'agents: { name: { … } }',
+    cards: 'agents',
+    baseUrl: 'url',
+    pushNotifications: 'push',
+  },
 }
 
 export function checkA2aOptions(options: A2aOptions): void {
   checkOptions(options, A2A)
-  const { url } = options
+  const { url, push } = options
+  if (push !== undefined) checkPushOptions(push)
   if (url !== undefined && !/^https?:\/\//i.test(URL.canParse(url) ? url : ''))
     throw invalidOption('url', 'must be an address, such as https://agents.example.com')
 }

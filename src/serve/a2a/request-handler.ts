@@ -22,7 +22,7 @@ import type { JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { OpenStream } from '../open-streams.ts'
 import { HttpProblem, problemOf, problemWith } from '../problem.ts'
 import type { Sdk } from './packages.ts'
-import type { PushConfigs } from './push-configs.ts'
+import type { PushConfigs, PushPlace } from './push-configs.ts'
 import { postMessage } from './send-message.ts'
 import type { TaskFold } from './task-fold.ts'
 import { listTasks } from './task-list.ts'
@@ -41,6 +41,8 @@ export interface HandlerOptions {
   readonly openStream: () => OpenStream
   /** Undefined if the server sends no push notifications. */
   readonly push: PushConfigs | undefined
+  /** The version of the protocol that the request has. */
+  readonly version: string
   /** Ends waiting when the client has left. */
   readonly signal: AbortSignal
 }
@@ -123,7 +125,7 @@ export class RequestHandler implements A2aRequestHandler {
 
   createTaskPushNotificationConfig(config: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
     return this.#guarded(async () =>
-      this.#push.create(await this.#found(config.taskId, config.tenant), config),
+      this.#push.create(await this.#place(config.taskId, config.tenant), config),
     )
   }
 
@@ -134,7 +136,7 @@ export class RequestHandler implements A2aRequestHandler {
   }: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
     return this.#guarded(async () => {
       const { sdk } = this.#options
-      const configs = await this.#push.list(await this.#found(taskId, tenant))
+      const configs = await this.#push.list(await this.#place(taskId, tenant))
       const config = configs.find((each) => each.id === id)
       if (config === undefined)
         throw new sdk.errors.TaskNotFoundError(`Push notification config not found: ${id}`)
@@ -147,7 +149,7 @@ export class RequestHandler implements A2aRequestHandler {
     tenant,
   }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
     return this.#guarded(async () => ({
-      configs: [...(await this.#push.list(await this.#found(taskId, tenant)))],
+      configs: [...(await this.#push.list(await this.#place(taskId, tenant)))],
       nextPageToken: '',
     }))
   }
@@ -157,7 +159,16 @@ export class RequestHandler implements A2aRequestHandler {
     tenant,
     id,
   }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
-    return this.#guarded(async () => this.#push.delete(await this.#found(taskId, tenant), id))
+    return this.#guarded(async () => this.#push.delete(await this.#place(taskId, tenant), id))
+  }
+
+  async #place(id: string, tenant: string): Promise<PushPlace> {
+    return this.#placeOf(await this.#found(id, tenant))
+  }
+
+  #placeOf(task: TaskFold): PushPlace {
+    const { reader, version } = this.#options
+    return { task, key: reader.keyOf(task.name.contextId), version }
   }
 
   get #push(): PushConfigs {
@@ -171,9 +182,11 @@ export class RequestHandler implements A2aRequestHandler {
     if (!this.#isOwnTenant(request.tenant))
       throw new sdk.errors.RequestMalformedError('The tenant is not yours. Leave it out.')
     const config = request.configuration?.taskPushNotificationConfig
-    const push = config === undefined ? undefined : this.#push
+    if (config !== undefined) this.#push.check(config)
     const posted = await postMessage(reader, request, sdk.errors)
-    if (config !== undefined) await push?.create(posted.fold, config)
+    const place = this.#placeOf(posted.fold)
+    if (config !== undefined) await this.#push.create(place, config)
+    else if (request.message?.taskId) await this.#options.push?.resume(place)
     return posted
   }
 

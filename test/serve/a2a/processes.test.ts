@@ -2,11 +2,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../turn/kit.ts'
-import { CLIENTS, type ClientName, connect, type Seen, type TestClient } from './clients.ts'
+import { CLIENTS, type ClientName, connect, officialClient, type Seen, type TestClient } from './clients.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-a2a-'))
 const children = new Set<ChildProcess>()
@@ -17,9 +19,13 @@ interface Server {
 }
 
 async function start(port = 0): Promise<Server> {
-  const child = fork(join(import.meta.dirname, 'server-process.ts'), [folder, String(port)], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
+  const child = fork(
+    join(import.meta.dirname, 'server-process.ts'),
+    [folder, String(port), receiver.origin],
+    {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    },
+  )
   children.add(child)
   const exited = once(child, 'exit')
   const [message] = (await Promise.race([
@@ -60,15 +66,38 @@ const joined = (seen: readonly Seen[]): string =>
 /** In 0.3 the last update of a stream says so; 1.0 has no such field. */
 const finalOf = (name: ClientName): true | undefined => (name === '0.3' ? true : undefined)
 
+/** A receiver of push notifications: states by task, in the order in which they came. */
+const receiver = {
+  origin: '',
+  states: new Map<string, string[]>(),
+  http: createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text
+    })
+    request.on('end', () => {
+      const { statusUpdate } = JSON.parse(body) as {
+        statusUpdate?: { taskId: string; status: { state: string } }
+      }
+      const { taskId = '', status } = statusUpdate ?? {}
+      receiver.states.set(taskId, [...(receiver.states.get(taskId) ?? []), status?.state ?? ''])
+      response.writeHead(204).end()
+    })
+  }),
+}
+
 let server: Server
 let other: Server
 
 beforeAll(async () => {
+  await once(receiver.http.listen(0, '127.0.0.1'), 'listening')
+  receiver.origin = `http://127.0.0.1:${(receiver.http.address() as AddressInfo).port}`
   ;[server, other] = await Promise.all([start(), start()])
 })
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL')
+  receiver.http.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -136,6 +165,13 @@ test('every client sees its task end after the server was killed in the middle o
     }),
   )
   await until('every tool runs', () => tasks.every(({ effect }) => count(effect) === 1))
+  const pushed = await officialClient('JSONRPC', agentUrl(server))
+  for (const { taskId } of tasks)
+    await pushed.createTaskPushNotificationConfig({
+      ...{ tenant: '', id: 'one', token: '', authentication: undefined },
+      taskId,
+      url: `${receiver.origin}/`,
+    })
   const { port } = new URL(server.url)
   await server.kill()
   for (const { cut } of tasks) expect(await cut).not.toContain('completed')
@@ -154,6 +190,11 @@ test('every client sees its task end after the server was killed in the middle o
     expect(seen.at(-1)).toMatchObject({ state: 'completed' })
     expect(count(tasks[at]?.effect ?? '')).toBe(1)
   }
+  for (const { taskId } of tasks)
+    await until(
+      'the receiver has the end',
+      () => receiver.states.get(taskId)?.at(-1) === 'TASK_STATE_COMPLETED',
+    )
   for (const { client, taskId } of tasks)
     expect(await client.get(taskId)).toMatchObject({ state: 'completed', text: 'It is done.' })
 })

@@ -1,6 +1,7 @@
 /**
  * A server with A2A in a process of its own, on a SQLite file that others share. A message with "act" calls a tool that
- * writes a line for each effect, one with "hold" a tool that waits for the file `go`, one with "pay" a tool that asks.
+ * writes a line for each effect, one with "hold" a tool that waits for the file `go`, one with "pay" a tool that asks. Push
+ * notifications may go to `receiver`, an origin on loopback.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { createHttp, listen } from '../../../src/serve/http/index.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
 import { ScriptedModel, type ScriptedRequest, type ScriptedStep } from '../../../src/testing/index.ts'
 
-const [folder = '', port = '0'] = process.argv.slice(2)
+const [folder = '', port = '0', receiver = ''] = process.argv.slice(2)
 const effects = join(folder, 'effects.log')
 
 const act = defineTool({
@@ -67,7 +68,15 @@ const host = createHost({
 const http = await createHttp(host, {
   requestsPerMinute: 1_000_000,
   heartbeatMs: 500,
-  mounts: [await a2a({ agents: { helper: { description: 'Helps.' } } })],
+  mounts: [
+    await a2a({
+      push: {
+        secret: 'a secret of at least thirty-two bytes',
+        leaseMs: 3000,
+        allowOrigins: [{ origin: receiver, addresses: ['127.0.0.1'] }],
+      },
+    }),
+  ],
 })
 const { url } = await listen(http, { port: Number(port) })
 host.start()
