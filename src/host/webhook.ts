@@ -5,11 +5,12 @@
  */
 import { createHash } from 'node:crypto'
 import { type Clock, systemClock, systemTimer, type Timer, warnOnce } from '../base/index.ts'
-import { type Reach, signedPost, signingSecret, waitAfter } from '../net/index.ts'
+import { type GuardedFetchOptions, signedPost, signingSecret, waitAfter } from '../net/index.ts'
 import { checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
 import type { RequestNotice } from './host.ts'
 
-export interface WebhookOptions extends Reach {
+export interface WebhookOptions
+  extends Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'> {
   readonly url: string
   /** Signs every notice: `whsec_` and base64, or a text, of at least 32 bytes. */
   readonly secret: string

@@ -4,9 +4,6 @@ import { HoldfastError } from '../protocol/index.ts'
 import { type GuardedFetchOptions, guardedFetch } from './address-guard.ts'
 import { GuardedFetchError } from './guard-target.ts'
 
-/** How receivers are reached: options of the guard. */
-export type Reach = Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'>
-
 export interface SignedNotice {
   readonly url: string
   /** The same in every attempt: receivers drop repetitions by it. */
@@ -25,7 +22,9 @@ export interface PostFailure {
   readonly isFinal?: boolean
 }
 
-export interface PostOptions extends Reach {
+/** The first four are options of the guard. */
+export interface PostOptions
+  extends Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }

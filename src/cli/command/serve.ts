@@ -1,7 +1,7 @@
 /** `holdfast serve`: the agents of a config over HTTP, until a signal. */
 import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
-import type { AccessLine, HttpListener, HttpServer } from 'holdfast/http'
+import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { configError, shownPath } from '../config/config-errors.ts'
 import { EXIT } from '../exit-code.ts'
@@ -75,6 +75,7 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
   const limits = { maxBodyBytes, requestsPerMinute, maxStreams, maxStreamsEach, heartbeatMs }
   try {
     return await createHttp(host, {
+      mounts: await mountsOf(workspace.serve ?? {}),
       ...given({ authenticate, cors, ...limits }),
       page: 'if-built',
       accessLog: (line) => printAccess(context, line),
@@ -83,6 +84,21 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
   } catch (error) {
     throw inConfigError(workspace.configPath, error)
   }
+}
+
+type ServeOptions = NonNullable<Workspace['serve']>
+
+/** Protocols that an option of the config turns on, with true or with their options. */
+const PROTOCOLS: Readonly<Record<'a2a', (options: object) => Promise<Mount>>> = {
+  a2a: async (options) => (await import('holdfast/a2a')).a2a(options),
+}
+
+async function mountsOf(options: ServeOptions): Promise<readonly Mount[]> {
+  const names = Object.keys(PROTOCOLS) as (keyof typeof PROTOCOLS)[]
+  const chosen = names.map((name) => ({ mount: PROTOCOLS[name], option: options[name] ?? false }))
+  return Promise.all(
+    chosen.flatMap(({ mount, option }) => (option === false ? [] : [mount(option === true ? {} : option)])),
+  )
 }
 
 function inConfig<T>(path: string | undefined, work: () => T): T {

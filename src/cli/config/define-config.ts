@@ -1,5 +1,6 @@
 /** `holdfast/config`: the types of `holdfast.config.ts`. Only the terminal reads it. */
 import type { AgentConfig, Store } from 'holdfast'
+import type { A2aOptions } from 'holdfast/a2a'
 import type { HostConfig } from 'holdfast/host'
 import type { HttpOptions } from 'holdfast/http'
 
@@ -17,8 +18,15 @@ export interface HoldfastConfig {
   readonly serve?: ServeConfig
 }
 
-/** Callers, limits, and graphs beside the agents. */
-export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError'> &
+/** Other protocols on the server: true, or their options. */
+export interface ServeProtocols {
+  /** See `a2a()` of `holdfast/a2a`. */
+  readonly a2a?: boolean | A2aOptions
+}
+
+/** Callers, limits, protocols, and graphs beside the agents. */
+export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError' | 'mounts'> &
+  ServeProtocols &
   Pick<
     HostConfig,
     'graphs' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'

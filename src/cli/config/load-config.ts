@@ -61,6 +61,7 @@ const SERVE_OPTIONS: readonly string[] = [
   'maxStreams',
   'maxStreamsEach',
   'heartbeatMs',
+  'a2a',
   'graphs',
   'allow',
   'onRequest',

@@ -126,7 +126,7 @@ class A2aServer {
       openStream,
       push: this.#push,
       version: request.headers.get(this.#sdk.core.A2A_VERSION_HEADER) || '0.3',
-      signal: request.signal,
+      signal: () => request.signal,
     })
     return { handler, card }
   }

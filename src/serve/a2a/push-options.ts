@@ -1,10 +1,11 @@
 /** The options of push notifications. */
 import { type Clock, type Timer } from '../../base/index.ts'
-import type { Reach } from '../../net/index.ts'
+import type { GuardedFetchOptions } from '../../net/index.ts'
 import { checkOptions, type OptionSet } from '../../protocol/index.ts'
 
 /** `allowOrigins`, `ca`, `resolve` and `connect` are those of a guarded fetch: only public addresses are reached. */
-export interface PushOptions extends Reach {
+export interface PushOptions
+  extends Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'> {
   /**
    * Signs every notification, and encrypts the receivers' credentials in the journal: `whsec_` and base64, or a text, of at
    * least 32 bytes. The same in all processes.

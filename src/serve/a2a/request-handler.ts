@@ -19,6 +19,8 @@ import type {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
 import type { JsonRpcTransportHandler } from '@a2a-js/sdk/server'
+import type { HostedTurn } from '../../host/index.ts'
+import { type Entry, isDelta } from '../../protocol/index.ts'
 import type { OpenStream } from '../open-streams.ts'
 import { HttpProblem, problemOf, problemWith } from '../problem.ts'
 import type { Sdk } from './packages.ts'
@@ -44,7 +46,7 @@ export interface HandlerOptions {
   /** The version of the protocol that the request has. */
   readonly version: string
   /** Ends waiting when the client has left. */
-  readonly signal: AbortSignal
+  readonly signal: () => AbortSignal
 }
 
 export class RequestHandler implements A2aRequestHandler {
@@ -68,12 +70,8 @@ export class RequestHandler implements A2aRequestHandler {
     return this.#guarded(async () => {
       const { fold, turn } = await this.#post(request)
       const { returnImmediately = false, historyLength } = request.configuration ?? {}
-      if (!returnImmediately && turn !== undefined) {
-        const { error } = await turn.outcome
-        // The turn goes on elsewhere: the same request gets its outcome there.
-        if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
-      }
-      return this.#task(await this.#found(fold.id), { historyLength })
+      if (!returnImmediately && turn !== undefined) await readTurn(fold, turn)
+      return this.#task(fold.exists && fold.isSettled ? fold : await this.#found(fold.id), { historyLength })
     })
   }
 
@@ -108,7 +106,7 @@ export class RequestHandler implements A2aRequestHandler {
         reader.keyOf(fold.name.contextId),
         typeof reason === 'string' ? reason : undefined,
       )
-      for await (const _ of taskUpdates(reader, fold, signal)) if (fold.isEnded) break
+      for await (const _ of taskUpdates(reader, fold, signal())) if (fold.isEnded) break
       return this.#task(fold)
     })
   }
@@ -237,6 +235,16 @@ export class RequestHandler implements A2aRequestHandler {
     this.failure = { error }
     return error
   }
+}
+
+/** Reads a turn to its end: its entries are those of the task. */
+async function readTurn(fold: TaskFold, turn: HostedTurn): Promise<void> {
+  for await (const event of turn)
+    if (!isDelta(event) && event.path === undefined && (event.seq ?? 0) > fold.last)
+      fold.add(event as unknown as Entry)
+  const { error } = await turn.outcome
+  // The turn goes on elsewhere: the same request gets its outcome there.
+  if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
 }
 
 const SHUTDOWN = 'This server is shutting down. Send the request again.'

@@ -20,24 +20,34 @@ export async function sseResponse(
   { heartbeatMs, onError }: SseOptions,
 ): Promise<Response> {
   const encoder = new TextEncoder()
-  const first = await values.next()
-  let next: Promise<IteratorResult<unknown, void>> = Promise.resolve(first)
+  let first: IteratorResult<unknown, void> | undefined = await values.next()
+  let isSilent = false
+  let stop = (): void => {}
   const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      const beat = (): void => {
+        // A client that does not read needs no heartbeat.
+        if (isSilent && (controller.desiredSize ?? 0) > 0)
+          controller.enqueue(encoder.encode(': heartbeat\n\n'))
+        isSilent = true
+        stop = systemTimer.after(heartbeatMs / 2, beat)
+      }
+      beat()
+    },
     pull: async (controller) => {
       try {
-        const result = await orSilence(next, heartbeatMs)
-        if (result === 'silence') return controller.enqueue(encoder.encode(': heartbeat\n\n'))
-        if (result.done) return controller.close()
-        controller.enqueue(encoder.encode(frame(result.value)))
-        next = values.next()
-        // Awaited by the next pull; a failure before it is no unhandled one.
-        next.catch(() => {})
+        const { done, value } = first ?? (await values.next())
+        first = undefined
+        isSilent = false
+        if (!done) return controller.enqueue(encoder.encode(frame(value)))
       } catch (error) {
         controller.enqueue(encoder.encode(`event: error\n${frame(onError(error))}`))
-        controller.close()
       }
+      stop()
+      controller.close()
     },
     cancel: async () => {
+      stop()
       await values.return()
     },
   })
@@ -46,14 +56,4 @@ export async function sseResponse(
 
 function frame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
-}
-
-async function orSilence<T>(next: Promise<T>, ms: number): Promise<T | 'silence'> {
-  const { promise, resolve } = Promise.withResolvers<'silence'>()
-  const stop = systemTimer.after(ms, () => resolve('silence'))
-  try {
-    return await Promise.race([next, promise])
-  } finally {
-    stop()
-  }
 }
