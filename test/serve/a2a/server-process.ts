@@ -72,7 +72,7 @@ const http = await createHttp(host, {
     await a2a({
       push: {
         secret: 'a secret of at least thirty-two bytes',
-        leaseMs: 3000,
+        leaseMs: 1500,
         allowOrigins: [{ origin: receiver, addresses: ['127.0.0.1'] }],
       },
     }),
