@@ -3,6 +3,7 @@
  * machine to machine and from minute to minute; ratios are stable. `--guard` is the short version for CI.
  */
 import { parseArgs, styleText } from 'node:util'
+import { a2a } from './case/a2a.ts'
 import { agent } from './case/agent.ts'
 import { agentLength } from './case/agent-length.ts'
 import { bytes } from './case/bytes.ts'
@@ -40,6 +41,7 @@ const CASES: readonly Case[] = [
   importing,
   toolbox,
   corpus,
+  a2a,
 ]
 const GUARDED: readonly Case[] = [
   turn,
@@ -53,6 +55,7 @@ const GUARDED: readonly Case[] = [
   grounding,
   importing,
   toolbox,
+  a2a,
 ]
 
 const HELP = `Usage: npm run bench -- [options]

@@ -121,13 +121,7 @@ export const rooms: readonly Room[] = [
     name: 'serve/a2a',
     rooms: [...ground, 'host', 'serve', 'tool', 'net'],
     // Type-only: the packages are loaded when they are needed.
-    packages: [
-      '@a2a-js/sdk',
-      '@a2a-js/sdk/server',
-      '@a2a-js/sdk/server/express',
-      '@a2a-js/sdk/client',
-      'express',
-    ],
+    packages: ['@a2a-js/sdk', '@a2a-js/sdk/server', '@a2a-js/sdk/errors', '@a2a-js/sdk/compat/v0_3/server'],
   },
   { name: 'serve/ag-ui', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@ag-ui/core'] },
   { name: 'serve/acp', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@agentclientprotocol/sdk'] },
@@ -149,6 +143,8 @@ export const rooms: readonly Room[] = [
       'flow/exploration',
       'flow/reflexion',
       'flow/research',
+      'remote',
+      'serve/a2a',
     ],
   },
 ]

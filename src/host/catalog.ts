@@ -9,6 +9,8 @@ import {
   type HostedFlow,
   type HostedGraph,
   HostedGraphConversation,
+  type HostSession,
+  hostedTools,
 } from './hosted.ts'
 import { Names } from './names.ts'
 import { type Trust, TrustRules } from './trust.ts'
@@ -129,6 +131,12 @@ export class Catalog {
       ...(timer === undefined ? {} : { timer }),
       ...(ids === undefined ? {} : { ids }),
     })
+  }
+
+  /** The tools of an agent; undefined if they are not known, and for a graph. */
+  async toolsOf(name: string, session?: HostSession): ReturnType<typeof hostedTools> {
+    const entry = this.#names.get(name)
+    return entry === undefined || 'graph' in entry ? undefined : hostedTools(entry.agent, session)
   }
 
   #entry(contextId: string): { readonly name: string; readonly entry: Entry } {

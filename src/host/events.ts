@@ -55,6 +55,9 @@ export async function* conversationEvents(
   }
 }
 
+/** One reason for all: an abort without one makes an error with a stack. */
+const CLOSED = new Error('The reader has left.')
+
 class Reader {
   readonly #timer: Timer
   readonly #heartbeatMs: number | undefined
@@ -99,7 +102,7 @@ class Reader {
 
   close(): void {
     this.#release()
-    this.#stop.abort()
+    this.#stop.abort(CLOSED)
     void this.#entries.return?.().catch(() => {})
   }
 

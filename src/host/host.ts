@@ -22,6 +22,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { Catalog } from './catalog.ts'
+import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
 import { conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
 import { Gate } from './gate.ts'
@@ -33,6 +34,7 @@ import {
   type HostedGraph,
   type HostedTurn,
   type HostInput,
+  type hostedTools,
   type SendOptions,
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
@@ -122,6 +124,8 @@ export class Host {
   readonly store: Store
   /** Conversations as they are stored. */
   readonly reads: HostReads
+  /** Documents that protocols keep with conversations. */
+  readonly documents: Documents
   readonly #config: HostConfig
   readonly #catalog: Catalog
   readonly #pool: Pool
@@ -143,6 +147,7 @@ export class Host {
     this.#timer = config.timer ?? systemTimer
     this.#catalog = new Catalog(config)
     this.#refusals = new Refusals(config.onRefusal)
+    this.documents = new Documents(config.store, config.ids ?? systemIds)
     this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId))
     this.#pool = new Pool({
       open: (key) => this.#catalog.open(key),
@@ -179,6 +184,13 @@ export class Host {
   /** The newest refusals for lack of trust, at most 1,000. */
   get refusals(): readonly Refusal[] {
     return this.#refusals.newest
+  }
+
+  /** The tools of an agent, as an owner's conversation has them; undefined if they are not known, and for a graph. */
+  async toolsOf(name: string, owner?: Owner): ReturnType<typeof hostedTools> {
+    const { tenant, actor } = owner ?? {}
+    if (tenant === undefined || actor === undefined) return this.#catalog.toolsOf(name)
+    return this.#catalog.toolsOf(name, { tenant, actor, contextId: this.newContextId(name) })
   }
 
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {

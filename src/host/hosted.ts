@@ -13,6 +13,7 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { type Tool, toolsFrom } from '../tool/index.ts'
 import type { MessageInput } from '../turn/index.ts'
 import type { Trust } from './trust.ts'
 
@@ -39,6 +40,16 @@ export interface HostedFlow {
   readonly values: (message: string) => JsonObject
   /** The reply, from the state that a run has reached. Undefined if there is none yet. */
   readonly reply?: (state: JsonObject) => string | undefined
+}
+
+/** The tools of an agent; undefined if they depend on the conversation, without a `session`, or on the turn. */
+export async function hostedTools(
+  agent: HostedAgent,
+  session?: HostSession,
+): Promise<readonly Pick<Tool, 'name' | 'description'>[] | undefined> {
+  if (typeof agent === 'function' && session === undefined) return undefined
+  const { tools = [] } = typeof agent === 'function' ? await agent(session as HostSession) : agent
+  return typeof tools === 'function' ? undefined : toolsFrom(tools)
 }
 
 /** The sender, and how a message is taken. */

@@ -1,4 +1,5 @@
 /** `holdfast/host`: agents and graphs by name, for programs that serve them. */
+export type { Documents, DocumentWrite, HostDocument } from './documents.ts'
 export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
 export { embeddedEngine } from './engine.ts'
 export type { EventsOptions, HostEvent } from './events.ts'

@@ -21,6 +21,7 @@ interface Slot {
 
 export class Pool {
   readonly #options: PoolOptions
+  /** By key, least recently used first. */
   readonly #slots = new Map<string, Slot>()
   /** Conversations that are closing, by key: one is not opened again before that. */
   readonly #closing = new Map<string, Promise<void>>()
@@ -44,7 +45,14 @@ export class Pool {
     } finally {
       slot.users -= 1
       slot.usedAt = this.#options.clock.now()
+      this.#moveToEnd(keyText(key), slot)
     }
+  }
+
+  #moveToEnd(name: string, slot: Slot): void {
+    if (this.#slots.get(name) !== slot) return
+    this.#slots.delete(name)
+    this.#slots.set(name, slot)
   }
 
   /** True while somebody uses the conversation here. */
@@ -88,12 +96,12 @@ export class Pool {
 
   /** Closes the conversation that is idle for longest. */
   #makeRoom(): void {
-    const idle = [...this.#slots]
-      .filter(([, slot]) => isIdle(slot))
-      .toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
-    const [oldest] = idle
-    if (oldest === undefined) throw overloadedError(this.#options.most)
-    void this.#close(...oldest)
+    for (const [name, slot] of this.#slots)
+      if (isIdle(slot)) {
+        void this.#close(name, slot)
+        return
+      }
+    throw overloadedError(this.#options.most)
   }
 
   async #close(name: string, slot: Slot): Promise<void> {

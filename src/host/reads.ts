@@ -14,7 +14,7 @@ import {
   type TraceEntry,
   type Usage,
 } from '../protocol/index.ts'
-import type { Head, HeadStatus, ReadRange, Store } from '../store/index.ts'
+import { type Head, type HeadStatus, type ReadRange, type Store, turnKey } from '../store/index.ts'
 import type { ArtifactContent } from '../tool/index.ts'
 import type { Named } from './catalog.ts'
 
@@ -50,6 +50,7 @@ export interface ConversationPage {
 
 const MOST_SEARCHED = 200
 const SEARCHED_MESSAGES = 50
+const TURNS_AT_ONCE = 20
 
 export class HostReads {
   readonly #store: Store
@@ -89,6 +90,24 @@ export class HostReads {
 
   async entries(key: ContextKey, range: ReadRange): Promise<readonly Entry[]> {
     return this.#store.read(key, range)
+  }
+
+  /** The positions before `before` of messages that wait for a turn, then of those that began one; newest first. */
+  async *firstMessages(
+    key: ContextKey,
+    before: number = Number.MAX_SAFE_INTEGER,
+  ): AsyncGenerator<number, void, undefined> {
+    const waiting = (await this.#store.inbox(key)).filter(({ type, seq }) => type === 'input' && seq < before)
+    yield* waiting.map(({ seq }) => seq).toReversed()
+    for (let turn = (await this.#store.head(key))?.turn ?? 0; turn > 0; turn -= TURNS_AT_ONCE) {
+      const turns = Array.from({ length: Math.min(TURNS_AT_ONCE, turn) }, (_, back) => turnKey(turn - back))
+      const rows = await Promise.all(turns.map((row) => this.#store.lookup(key, { index: 'turn', key: row })))
+      for (const { seq, value } of rows.flat()) {
+        const first = value['first'] as number
+        // A turn that takes no message continues the one before.
+        if (first < seq && first < before) yield first
+      }
+    }
   }
 
   async messages(key: ContextKey, query: MessageQuery = {}): Promise<readonly Message[]> {

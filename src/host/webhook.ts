@@ -3,9 +3,9 @@
  * order for each conversation, then given up and reported. Addresses pass the guard. Nothing is stored: the list of open
  * requests is the truth, and a notice only says that it is worth a look.
  */
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { type Clock, systemClock, systemTimer, type Timer, warnOnce } from '../base/index.ts'
-import { GuardedFetchError, type GuardedFetchOptions, guardedFetch } from '../net/index.ts'
+import { type GuardedFetchOptions, signedPost, signingSecret, waitAfter } from '../net/index.ts'
 import { checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
 import type { RequestNotice } from './host.ts'
 
@@ -59,10 +59,6 @@ const WEBHOOK: OptionSet<WebhookOptions> = {
   foreign: { retries: 'attempts', signingSecret: 'secret', endpoint: 'url' },
 }
 
-const FIRST_WAIT_MS = 1000
-const LONGEST_WAIT_MS = 300_000
-const LEAST_SECRET_BYTES = 32
-
 export function webhook(options: WebhookOptions): Webhook {
   checkOptions(options, WEBHOOK)
   const deliveries = new Deliveries(options)
@@ -83,7 +79,7 @@ class Deliveries {
 
   constructor(options: WebhookOptions) {
     this.#options = options
-    this.#secret = secretOf(options.secret)
+    this.#secret = signingSecret(options.secret, 'webhook()')
     this.#clock = options.clock ?? systemClock
     this.#timer = options.timer ?? systemTimer
     if (!URL.canParse(options.url))
@@ -117,45 +113,16 @@ class Deliveries {
   async #deliver(notice: RequestNotice): Promise<void> {
     const { attempts = 10 } = this.#options
     const { signal } = this.#stop
-    const message = messageOf(notice, this.#clock.now())
+    const { url, timeoutMs = 10_000 } = this.#options
+    const message = { url, secret: this.#secret, ...messageOf(notice, this.#clock.now()) }
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#giveUp({ notice, attempts: attempt - 1, reason: STOPPED })
-      const failure = await this.#send(message)
+      const post = { ...this.#options, timeoutMs, signal }
+      const failure = await signedPost({ ...message, now: this.#clock.now() }, post)
       if (failure === undefined) return
       if (attempt >= attempts || failure.isFinal)
         return this.#giveUp({ notice, attempts: attempt, reason: failure.reason })
-      const ms = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS)
-      await this.#timer.wait(ms, { signal, background: true })
-    }
-  }
-
-  /** Undefined if the receiver has accepted it. */
-  async #send({ id, body }: Message): Promise<Failure | undefined> {
-    const { url, timeoutMs = 10_000, allowOrigins, ca, resolve, connect } = this.#options
-    const timestamp = String(Math.floor(this.#clock.now() / 1000))
-    const signature = createHmac('sha256', this.#secret).update(`${id}.${timestamp}.${body}`).digest('base64')
-    try {
-      const { status } = await guardedFetch(url, {
-        method: 'POST',
-        body,
-        headers: {
-          'content-type': 'application/json',
-          'webhook-id': id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${signature}`,
-        },
-        timeoutMs,
-        maxBytes: 64_000,
-        signal: this.#stop.signal,
-        ...(allowOrigins === undefined ? {} : { allowOrigins }),
-        ...(ca === undefined ? {} : { ca }),
-        ...(resolve === undefined ? {} : { resolve }),
-        ...(connect === undefined ? {} : { connect }),
-      })
-      return status >= 200 && status < 300 ? undefined : { reason: `The receiver answered ${status}.` }
-    } catch (error) {
-      const isFinal = error instanceof GuardedFetchError && FINAL.has(error.code)
-      return { reason: error instanceof Error ? error.message : String(error), isFinal }
+      await this.#timer.wait(waitAfter(attempt), { signal, background: true })
     }
   }
 
@@ -174,13 +141,6 @@ class Deliveries {
 }
 
 const STOPPED = 'The host has stopped.'
-/** Refusals of the guard, which another attempt does not change. */
-const FINAL: ReadonlySet<string> = new Set(['invalid-url', 'refused-address'])
-
-interface Failure {
-  readonly reason: string
-  readonly isFinal?: boolean
-}
 
 interface Message {
   readonly id: string
@@ -200,15 +160,6 @@ function messageOf({ key, requests }: RequestNotice, now: number): Message {
     id: `msg_${hash.slice(0, 32)}`,
     body: JSON.stringify({ type: 'request.open', timestamp: at, data }),
   }
-}
-
-function secretOf(secret: string): Uint8Array {
-  const isEncoded = secret.startsWith('whsec_')
-  const bytes = isEncoded ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret, 'utf8')
-  if (bytes.length >= LEAST_SECRET_BYTES) return bytes
-  throw invalid(
-    `The secret of webhook() must have at least ${LEAST_SECRET_BYTES} bytes. Make one: openssl rand -hex 32`,
-  )
 }
 
 function invalid(message: string): HoldfastError {

@@ -13,7 +13,18 @@ export interface Caller {
 }
 
 /** Undefined if the request does not say who it is, or not truly. */
-export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined
+export interface Authenticate {
+  (request: Request): Promise<Caller | undefined> | Caller | undefined
+  /** The ways in which a request can name its caller, each enough by itself. For protocols that announce them. */
+  readonly schemes?: Readonly<Record<string, AuthScheme>>
+}
+
+/** A way of authentication, as OpenAPI describes it. */
+export type AuthScheme =
+  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string }
+  | { readonly type: 'apiKey'; readonly in: 'header' | 'query' | 'cookie'; readonly name: string }
+  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
+  | { readonly type: 'mutualTLS' }
 
 /** The caller as the sender of a turn. `credentials` of the request add to those of the caller. */
 export function authOf(caller: Caller, credentials?: JsonObject): NonNullable<SendOptions['auth']> {

@@ -4,7 +4,7 @@ import { HttpProblem } from './problem.ts'
 /** The JSON of a body, at most `most` bytes of it, read as it comes; too large is known before all is read. */
 export async function jsonBody(request: Request, most: number): Promise<unknown> {
   const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/json\s*(;|$)/i.test(type))
+  if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type))
     throw new HttpProblem({ status: 415, code: 'unsupported-media-type', detail: 'Send application/json.' })
   const text = await bodyText(request, most)
   try {
@@ -27,12 +27,20 @@ function refuseProto(key: string, value: unknown): unknown {
 }
 
 async function bodyText(request: Request, most: number): Promise<string> {
-  const tooLarge = new HttpProblem({
-    status: 413,
-    code: 'too-large',
-    detail: `The body may have ${most} bytes.`,
-  })
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge
+  const declared = request.headers.get('content-length')
+  if (Number(declared ?? 0) > most) throw tooLarge(most)
+  // The server holds a client to the length that it declares; a stream is several times slower.
+  const bytes =
+    declared === null ? await readStream(request, most) : new Uint8Array(await request.arrayBuffer())
+  if (bytes.length > most) throw tooLarge(most)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new HttpProblem({ status: 400, code: 'invalid-request', detail: 'The body is not UTF-8.' })
+  }
+}
+
+async function readStream(request: Request, most: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader()
@@ -42,13 +50,13 @@ async function bodyText(request: Request, most: number): Promise<string> {
     bytes += value.length
     if (bytes > most) {
       void reader.cancel().catch(() => {})
-      throw tooLarge
+      throw tooLarge(most)
     }
     chunks.push(value)
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new HttpProblem({ status: 400, code: 'invalid-request', detail: 'The body is not UTF-8.' })
-  }
+  return Buffer.concat(chunks)
+}
+
+function tooLarge(most: number): HttpProblem {
+  return new HttpProblem({ status: 413, code: 'too-large', detail: `The body may have ${most} bytes.` })
 }

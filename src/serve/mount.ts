@@ -3,7 +3,7 @@
  * answers it by the host. So a protocol knows no other protocol, and no way of authentication.
  */
 import type { Host } from '../host/index.ts'
-import type { Caller } from './caller.ts'
+import type { Authenticate, Caller } from './caller.ts'
 import type { OpenStream } from './open-streams.ts'
 import type { Problem } from './problem.ts'
 
@@ -13,6 +13,18 @@ export interface Mount {
   readonly routes: readonly MountRoute[]
   /** A failure in the form of the protocol. Default: problem details. */
   readonly problem?: (problem: Problem, request: Request) => Response
+  /**
+   * Called once, when the server is made. Throws if the protocol cannot be served so. Work in the background runs until the
+   * returned function is called, when the server closes.
+   */
+  readonly start?: (server: MountServer) => (() => void) | undefined
+}
+
+/** The server that a protocol is mounted on. */
+export interface MountServer {
+  readonly host: Host
+  /** Undefined if every caller is the local owner. */
+  readonly authenticate: Authenticate | undefined
 }
 
 export interface MountRoute {

@@ -73,15 +73,17 @@ describe('serve', () => {
     ])
   })
 
-  test('starts again when the config changes, and goes with its parent', async () => {
+  test('starts again when the config changes, with the protocols that it names, and goes with its parent', async () => {
     const config = (name: string) =>
-      `import { ScriptedModel } from 'holdfast/testing'\nexport default { agents: { ${name}: { model: new ScriptedModel(['x']) } } }\n`
+      `import { ScriptedModel } from 'holdfast/testing'\nexport default { agents: { ${name}: { model: new ScriptedModel(['x']) } }, serve: { a2a: true } }\n`
     const cwd = folders.make({ 'holdfast.config.ts': config('one') })
     const { child, exit, listening } = serve(cwd, '--watch', '--port', '0')
     expect((await listening()).agents).toEqual(['one'])
     writeFileSync(join(cwd, 'holdfast.config.ts'), config('two'))
     const { agents, url = '' } = await listening(2)
     expect(agents).toEqual(['two'])
+    const card = await fetch(`${url}/.well-known/agent-card.json`)
+    expect(await card.json()).toMatchObject({ name: 'two', url: `${url}/a2a/two` })
     child.kill('SIGINT')
     expect(await exit).toBe(0)
     await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')

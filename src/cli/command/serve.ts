@@ -96,10 +96,13 @@ const PROTOCOLS: Readonly<Record<string, () => Promise<Mount>>> = {
   'ag-ui': async () => (await import('holdfast/ag-ui')).agUi(),
 }
 
-/** The mounts of the config, and the protocols that it does not mount itself. */
-async function mountsOf({ serve: { mounts = [] } = {} }: Workspace): Promise<readonly Mount[]> {
+/** The mounts of the config, A2A if it is turned on, and the protocols that the config does not mount itself. */
+async function mountsOf({ serve: { mounts = [], a2a = false } = {} }: Workspace): Promise<readonly Mount[]> {
   const others = Object.entries(PROTOCOLS).filter(([name]) => !mounts.some((mount) => mount.name === name))
-  return [...mounts, ...(await Promise.all(others.map(([, load]) => load())))]
+  const loaded = await Promise.all(others.map(([, load]) => load()))
+  if (a2a === false) return [...mounts, ...loaded]
+  const mountA2a = (await import('holdfast/a2a')).a2a
+  return [...mounts, ...loaded, await mountA2a(a2a === true ? {} : a2a)]
 }
 
 function inConfig<T>(path: string | undefined, work: () => T): T {

@@ -1,5 +1,6 @@
 /** `holdfast/config`: the types of `holdfast.config.ts`. Only the terminal reads it. */
 import type { AgentConfig, Store } from 'holdfast'
+import type { A2aOptions } from 'holdfast/a2a'
 import type { HostConfig } from 'holdfast/host'
 import type { HttpOptions } from 'holdfast/http'
 import type { Corpus, ResearchOptions, WebSearch } from 'holdfast/research'
@@ -27,8 +28,15 @@ export interface ResearchConfig extends Pick<ResearchOptions, 'agents' | 'topK' 
   readonly web?: Readonly<Record<string, WebSearch>>
 }
 
-/** Callers, limits, and graphs and flows beside the agents. */
+/** Other protocols on the server: true, or their options. */
+export interface ServeProtocols {
+  /** See `a2a()` of `holdfast/a2a`. */
+  readonly a2a?: boolean | A2aOptions
+}
+
+/** Callers, limits, protocols, and graphs and flows beside the agents. */
 export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError'> &
+  ServeProtocols &
   Pick<
     HostConfig,
     'graphs' | 'flows' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'

@@ -72,6 +72,7 @@ const SERVE_OPTIONS: readonly string[] = [
   'heartbeatMs',
   'page',
   'mounts',
+  'a2a',
   'graphs',
   'flows',
   'allow',

@@ -123,7 +123,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       }),
     )
   }
-  for (const mount of options.mounts ?? [])
+  const { mounts = [], authenticate } = options
+  for (const mount of mounts)
     for (const route of mount.routes)
       app.on(route.method, honoPath(route.path), (context) =>
         server.mounted(context.req.raw, {
@@ -148,15 +149,19 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       })
     }),
   )
+  const stops = mounts.map((mount) => mount.start?.({ host, authenticate }))
   return {
     fetch: async (request, connection) => {
       const preflight = server.preflight(request)
       const address = addressOf(request, connection, options.proxies ?? 0)
       return preflight ?? (await app.fetch(request, { address }))
     },
-    isAuthenticated: options.authenticate !== undefined,
+    isAuthenticated: authenticate !== undefined,
     document,
-    close: () => streams.close(),
+    close: () => {
+      streams.close()
+      for (const stop of stops) stop?.()
+    },
   }
 }
 

@@ -34,7 +34,7 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
     ...(options.algorithms ?? (key === undefined ? ['RS256', 'PS256', 'ES256', 'EdDSA'] : ['HS256'])),
   ]
   const keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl))
-  return async (request) => {
+  const authenticate = async (request: Request): Promise<Caller | undefined> => {
     const token = bearerToken(request)
     if (token === undefined) return undefined
     try {
@@ -56,6 +56,9 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
       return undefined
     }
   }
+  return Object.assign(authenticate, {
+    schemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+  } as const)
 }
 
 export interface ApiKey {
@@ -72,7 +75,7 @@ export function apiKeyAuth(keys: readonly ApiKey[]): Authenticate {
     if (!/^[0-9a-f]{64}$/i.test(sha256)) throw invalid('An API key needs sha256: 64 hex digits.')
     return { hash: Buffer.from(sha256, 'hex'), caller }
   })
-  return (request) => {
+  const authenticate = (request: Request): Caller | undefined => {
     const key = request.headers.get('x-api-key') ?? bearerToken(request)
     if (!key) return undefined
     const hash = createHash('sha256').update(key).digest()
@@ -81,6 +84,12 @@ export function apiKeyAuth(keys: readonly ApiKey[]): Authenticate {
     for (const each of known) if (timingSafeEqual(each.hash, hash)) found = each.caller
     return found
   }
+  return Object.assign(authenticate, {
+    schemes: {
+      apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      bearer: { type: 'http', scheme: 'bearer' },
+    },
+  } as const)
 }
 
 function bearerToken(request: Request): string | undefined {

@@ -1,6 +1,6 @@
 /** `holdfast/http`: a host over HTTP, as a fetch handler. */
-export type { Authenticate, Caller } from '../caller.ts'
-export type { Mount, MountCall, MountRoute } from '../mount.ts'
+export type { Authenticate, AuthScheme, Caller } from '../caller.ts'
+export type { Mount, MountCall, MountRoute, MountServer } from '../mount.ts'
 export type { OpenStream } from '../open-streams.ts'
 export type { Problem as ProblemDetails } from '../problem.ts'
 export type { HttpConnection } from './address.ts'

@@ -1,0 +1,91 @@
+/**
+ * Small JSON documents that a protocol keeps with a conversation, each in a journal below it: erased with it, shared by all
+ * processes. A write replaces the document only if nobody has changed it meanwhile, and can ask to be found again later: so
+ * a document is also a job that survives its process. Knows no protocol.
+ */
+import { type Ids, processIdentity } from '../base/index.ts'
+import { type ContextKey, childKey, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { persist, type Store } from '../store/index.ts'
+
+export interface HostDocument {
+  readonly key: ContextKey
+  readonly name: string
+  /** Undefined if it was never written. */
+  readonly value: JsonObject | undefined
+  /** The version to pass to `write`. */
+  readonly version: number
+}
+
+export interface DocumentWrite {
+  readonly value: JsonObject
+  /** The time from which on `due` finds it, in milliseconds since 1970. Default: never. */
+  readonly wakeAt?: number
+}
+
+const LEASE_MS = 5000
+const NEWEST = 10
+const PAGE = 1000
+const MARK = '/~'
+
+export class Documents {
+  readonly #store: Store
+  readonly #ids: Ids
+
+  constructor(store: Store, ids: Ids) {
+    this.#store = store
+    this.#ids = ids
+  }
+
+  async read(key: ContextKey, name: string): Promise<HostDocument> {
+    const entries = await this.#store.read(childKey(key, `~${name}`), { order: 'newest', limit: NEWEST })
+    const data = entries.find(({ type }) => type === 'state')?.data as { metadata?: JsonObject } | undefined
+    return { key, name, value: data?.metadata, version: entries[0]?.seq ?? 0 }
+  }
+
+  /** Replaces a document. Undefined if somebody else has changed it since it was read: read it again. */
+  async write(
+    { key, name, version }: HostDocument,
+    { value, wakeAt }: DocumentWrite,
+  ): Promise<HostDocument | undefined> {
+    try {
+      const { last } = await persist(this.#store, {
+        key: childKey(key, `~${name}`),
+        id: this.#ids.next('append'),
+        since: version,
+        claim: { driver: `${processIdentity()}#document`, leaseMs: LEASE_MS },
+        entries: [
+          { type: 'state', turn: 0, data: { metadata: value } },
+          {
+            type: 'release',
+            turn: 0,
+            data: { reason: 'document', ...(wakeAt === undefined ? {} : { wakeAt }) },
+          },
+        ],
+        ...(version === 0 ? { parent: key.contextId } : {}),
+      })
+      return { key, name, value, version: last }
+    } catch (error) {
+      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'owned')) return undefined
+      throw error
+    }
+  }
+
+  /** The names of a conversation's documents that begin with `prefix`. */
+  async names(key: ContextKey, prefix: string): Promise<readonly string[]> {
+    const { tenant, actor, contextId } = key
+    const start = `${contextId}${MARK}`
+    const page = { owner: { tenant, actor }, parent: contextId, prefix: `${start}${prefix}`, limit: PAGE }
+    const { heads } = await this.#store.list(page)
+    return heads.map((head) => head.key.contextId.slice(start.length))
+  }
+
+  /** Documents whose time has come, of all owners, with names that begin with `prefix`. */
+  async due(prefix: string): Promise<readonly { readonly key: ContextKey; readonly name: string }[]> {
+    const heads = await this.#store.due(PAGE)
+    return heads.flatMap(({ key }) => {
+      const [contextId = '', name, ...rest] = key.contextId.split(MARK)
+      const isOurs = name?.startsWith(prefix) && rest.length === 0
+      return isOurs ? [{ key: { ...key, contextId }, name: name ?? '' }] : []
+    })
+  }
+}

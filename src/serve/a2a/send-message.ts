@@ -1,0 +1,120 @@
+/** Posts a message to the host: one that begins a task, or one for a task that waits or runs. */
+import type { Message, SendMessageRequest } from '@a2a-js/sdk'
+import type { HostedTurn, SendOptions } from '../../host/index.ts'
+import type { ContextKey, JsonObject } from '../../protocol/index.ts'
+import { authOf } from '../caller.ts'
+import { badRequest, HttpProblem, problemWith } from '../problem.ts'
+import { answersIn } from './answers.ts'
+import { newContextId, postKey } from './names.ts'
+import type { Sdk } from './packages.ts'
+import { inputOf } from './parts.ts'
+import { TaskFold } from './task-fold.ts'
+import type { TaskReader } from './task-reader.ts'
+
+/** A message that is stored. `turn` is absent if it was taken before. */
+export interface Posted {
+  readonly fold: TaskFold
+  readonly turn?: HostedTurn
+}
+
+export async function postMessage(
+  reader: TaskReader,
+  request: SendMessageRequest,
+  errors: Sdk['errors'],
+): Promise<Posted> {
+  const message = checkedMessage(request)
+  if (message.taskId === '') return beginTask(reader, message, request)
+  const fold = await reader.find(message.taskId)
+  if (fold === undefined) throw new errors.TaskNotFoundError(`Task not found: ${message.taskId}`)
+  if (message.contextId !== '' && message.contextId !== fold.name.contextId)
+    throw badRequest('The task belongs to another contextId. Leave contextId out.')
+  if (fold.history.some(({ messageId }) => messageId === message.messageId)) return { fold }
+  if (fold.isEnded)
+    throw new errors.UnsupportedOperationError(
+      `Task ${fold.id} has ended. Send the message without taskId to go on with its context.`,
+    )
+  const turn = await continueTask(reader, fold, { message, request })
+  await refusal(turn)
+  return { fold, turn }
+}
+
+function checkedMessage({ message }: SendMessageRequest): Message {
+  if (message === undefined) throw badRequest('message is missing.')
+  if (message.messageId === '') throw badRequest('message.messageId is missing.')
+  if (message.parts.length === 0) throw badRequest('message.parts is empty.')
+  return message
+}
+
+async function beginTask(reader: TaskReader, message: Message, request: SendMessageRequest): Promise<Posted> {
+  const { host, caller, agent } = reader
+  const contextId = message.contextId || newContextId(caller, agent, message.messageId)
+  const key = reader.keyOf(contextId)
+  const options = { ...optionsOf(reader, request, message), whileBusy: 'queue' } as const
+  const turn = await host.send(key, inputOf(message.parts, kindOf(reader)), options)
+  const seq = await positionOf(reader, { turn, key, posted: options.key })
+  return { fold: new TaskFold({ contextId, seq }), turn }
+}
+
+interface Continued {
+  readonly message: Message
+  readonly request: SendMessageRequest
+}
+
+/** Answers the requests that the task waits for, or adds a message to its running turn. */
+async function continueTask(
+  reader: TaskReader,
+  fold: TaskFold,
+  { message, request }: Continued,
+): Promise<HostedTurn> {
+  const { host } = reader
+  const key = reader.keyOf(fold.name.contextId)
+  const options = optionsOf(reader, request, message)
+  const { requests } = fold
+  if (requests.length === 0)
+    return host.send(key, inputOf(message.parts, kindOf(reader)), { ...options, whileBusy: 'steer' })
+  // A turn with credentials answers the request for them; there is no other answer to it.
+  if (requests.every(({ from }) => from === 'credentials'))
+    return host.send(key, null, { auth: options.auth })
+  return host.answer(key, answersIn(message.parts, requests), options)
+}
+
+function kindOf({ host, agent }: TaskReader): 'agent' | 'graph' {
+  return host.graphs.includes(agent) ? 'graph' : 'agent'
+}
+
+type PostOptions = SendOptions & { readonly key: string; readonly auth: NonNullable<SendOptions['auth']> }
+
+/** `credentials` in the metadata of the message reach the tools of its turn, and are not stored. */
+function optionsOf({ caller }: TaskReader, request: SendMessageRequest, message: Message): PostOptions {
+  const credentials = message.metadata?.['credentials'] as JsonObject | undefined
+  const { metadata } = request
+  return {
+    auth: authOf(caller, credentials),
+    key: postKey(message.messageId),
+    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
+  }
+}
+
+interface PostedTurn {
+  readonly turn: HostedTurn
+  readonly key: ContextKey
+  readonly posted: string
+}
+
+/** The position of the message. One that was sent before is found in the journal. */
+async function positionOf(reader: TaskReader, { turn, key, posted }: PostedTurn): Promise<number> {
+  const first = await refusal(turn)
+  if (first?.type === 'input' && first.key === posted && first.seq !== undefined) return first.seq
+  const found = await reader.findPosted(key, posted)
+  if (found?.type === 'input') return found.seq
+  throw badRequest('This messageId was used before. Use a new one for each message.')
+}
+
+/** The first event of the turn. Throws if the turn was refused. */
+async function refusal(turn: HostedTurn) {
+  for await (const event of turn) {
+    if (event.type !== 'turn.refused') return event
+    throw new HttpProblem(problemWith(event.data.code, event.data.message))
+  }
+  return undefined
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createHost } from '../../src/host/index.ts'
+import { memoryStore } from '../../src/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+
+const key = { tenant: 'acme', actor: 'ann', contextId: 'a:1' }
+
+test('a document is replaced by one writer of a version, found when its time has come, and erased with its conversation', async () => {
+  const store = memoryStore()
+  const host = createHost({ store, agents: { a: { model: new ScriptedModel(['Hi.']) } } })
+  await (await host.send(key, 'Hello')).outcome
+  const { documents } = host
+  const none = await documents.read(key, 'job.1')
+  expect(none).toEqual({ key, name: 'job.1', value: undefined, version: 0 })
+  const first = await documents.write(none, { value: { step: 1 }, wakeAt: 1 })
+  expect(await documents.read(key, 'job.1')).toEqual(first)
+  expect(await documents.write(none, { value: { step: 9 } })).toBeUndefined()
+  expect(await documents.due('job.')).toEqual([{ key, name: 'job.1' }])
+  expect(await documents.due('other.')).toEqual([])
+  expect(await documents.names(key, 'job.')).toEqual(['job.1'])
+  const second = await documents.write(first ?? none, { value: { step: 2 } })
+  expect([(await documents.read(key, 'job.1')).value, second?.value]).toEqual([{ step: 2 }, { step: 2 }])
+  expect(await documents.due('job.')).toEqual([])
+  expect((await host.reads.list(key, {})).conversations).toHaveLength(1)
+  await host.erase(key)
+  expect(await documents.names(key, 'job.')).toEqual([])
+  await host.shutdown()
+})
