@@ -3,7 +3,6 @@
  * each keep the next, so a stream that stays open would cost memory for every event that it has ever sent.
  */
 import type { ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import type { HttpConnection } from './address.ts'
 import type { HttpServer } from './app.ts'
 import { isStream } from './stream.ts'
@@ -29,8 +28,33 @@ export function writingStreams(fetch: HttpServer['fetch']) {
   }
 }
 
+/** A reader that leaves cancels the body at once, also while it has nothing to send. A body that fails cuts the connection. */
 async function writeStream(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
   outgoing.flushHeaders()
-  // A reader that leaves, or a body that fails, ends both sides.
-  await pipeline(body, outgoing).catch(() => {})
+  const reader = body.getReader()
+  const leave = (): void => void reader.cancel().catch(() => {})
+  outgoing.once('close', leave)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || outgoing.destroyed) break
+      if (!outgoing.write(value)) await drained(outgoing)
+    }
+    outgoing.end()
+  } catch {
+    outgoing.destroy()
+  } finally {
+    outgoing.off('close', leave)
+  }
+}
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      outgoing.off('drain', go).off('close', go)
+      resolve()
+    }
+    outgoing.on('drain', go).on('close', go)
+    if (outgoing.destroyed) go()
+  })
 }
