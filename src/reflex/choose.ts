@@ -3,19 +3,12 @@
  * would leave unexplained or still needs. Where the evidence is thin or two tools are near, nothing is chosen.
  */
 import { type Filled, fillArguments } from './fill.ts'
-import { ASKING, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
-import {
-  clauseBefore,
-  isAsked,
-  isContent,
-  isInValue,
-  type Request,
-  readRequest,
-  shares,
-  type Token,
-} from './request.ts'
-import type { Row } from './rows.ts'
-import { kindOf, referredTo, type Things, takesRow } from './things.ts'
+import { ASKING, LIGHT, LOOKING, NAMELESS, QUIET, STOP } from './lexicon.ts'
+import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isTold, isWhQuestion } from './mood.ts'
+import { referredTo } from './pointed.ts'
+import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
+import { latestOf, mentioned, type Row } from './rows.ts'
+import { isLabel, kindOf, type Things, takesRow } from './things.ts'
 import { isAlike, lookupsFor, type Profile, WEIGHT } from './tools.ts'
 
 /** The evidence for a tool in the words alone. */
@@ -39,26 +32,25 @@ export type Choice =
   | { readonly kind: 'none' }
 
 /** Totals nearer than this are the same. */
-const CLOSE = 0.12
+const CLOSE = 0.15
 /** Verbs of looking that say nothing about what is looked at. */
-const GENERIC = new Set(
-  'get show list display see view give tell fetch open check look retriev load'.split(' '),
-)
+const GENERIC = new Set('get show display see view give tell fetch open check look retriev load'.split(' '))
 const MANY_SAID = new Set(['all', 'every', 'each', 'many'])
 const MOST_OFFERED = 4
 const MOST_RATED = 8
 const MOST_PLACES = 20
-const VERB = { same: 1, alike: 0.8, look: 0.7, asking: 0.7, cue: 0.7, light: 0.6, none: 0.5 }
+const VERB = { same: 1, alike: 0.8, look: 0.65, asking: 0.7, cue: 0.7, light: 0.6, none: 0.5 }
 
 export function chooseTool(text: string, profiles: readonly Profile[], things: Things): Choice {
   const request = readRequest(text, things.lexicon)
   const referred = referredTo({ request }, things)
   const fitting = profiles.filter((profile) => mayTake(profile, referred, { request, things }))
-  const all = matchTools(fitting, request, contextOf(referred, profiles, things))
+  const spokenOf = referred.length > 0 ? referred : namedRows(request, things)
+  const all = matchTools(fitting, request, contextOf(spokenOf, profiles, things))
   const rated = all
-    .filter((match) => isPossible(match, fitting, request))
     .slice(0, MOST_RATED)
     .map((match) => ({ match, filled: fillArguments({ match, request, things }) }))
+    .filter((each) => isPossible(each, fitting, request))
     .filter(({ match, filled }) => match.noun > 0 || !isStuck(filled, match.profile, profiles))
     .map((each, _, left) =>
       rate(
@@ -70,14 +62,35 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
     .filter((each) => each.isOffered)
     .sort((a, b) => b.total - a.total)
   const [first] = rated
-  if (first === undefined) return { kind: 'none' }
+  if (first === undefined) return onlyList(request, profiles)
   const close = rated.filter(({ total }) => total >= first.total - CLOSE)
   const serious = first.isSure ? close.filter(({ isSure }) => isSure) : close
   const isClear = serious.length === 1 && first.isSure
-  if (isClear && isDenied(request, first.match)) return { kind: 'denied' }
-  if (isClear && !isDiluted(request, first.match) && !isDoubted(request, first.match))
-    return { kind: 'one', match: first.match }
+  if (isClear && isDenied(request, first.match.verbAt)) return { kind: 'denied' }
+  const { profile, verbAt } = first.match
+  const isInDoubt = !profile.looks && isDoubted(request, verbAt, first.filled.taken)
+  if (isClear && !isDiluted(request, first.match) && !isInDoubt) return { kind: 'one', match: first.match }
   return { kind: 'several', profiles: serious.slice(0, MOST_OFFERED).map(({ match }) => match.profile) }
+}
+
+/** `what do you have?`: the only list there is. */
+function onlyList(request: Request, profiles: readonly Profile[]): Choice {
+  const words = request.tokens.map(({ word }) => word)
+  const isOpen = words.includes('what') && words.some((word) => /^(?:have|any|got)$/.test(word))
+  if (!isOpen || request.tokens.some((_, at) => isContent(request, at))) return { kind: 'none' }
+  const [only, more] = profiles.filter(
+    (profile) => profile.lists && profile.tool.params.every(({ required }) => !required),
+  )
+  return only && more === undefined ? { kind: 'one', match: matchOf(only, request) } : { kind: 'none' }
+}
+
+/** One or two known things that the message names in part. */
+function namedRows({ tokens }: Request, { seen }: Things): readonly Row[] {
+  const rows = mentioned(
+    latestOf(seen).filter(({ id }) => id !== undefined),
+    tokens,
+  ).map(({ row }) => row)
+  return rows.length < 3 ? rows : []
 }
 
 /** A thing that the message points at must be one that the tool takes, unless the tool names its own kind in it. */
@@ -87,7 +100,13 @@ function mayTake(
   { request, things }: { request: Request; things: Things },
 ): boolean {
   const ids = profile.tool.params.filter(({ isId }) => isId)
+  const isListing = profile.lists && rows.length > 1
   if (rows.length === 0 || ids.length === 0) return true
+  if (
+    isListing &&
+    profile.nouns.some(({ keys }) => rows.some((row) => keys.some((key) => row.nouns.has(key))))
+  )
+    return true
   return ids.some((param) => {
     const kind = kindOf(param, profile, things)
     const isNamed = kind.some((key) => request.places.has(key))
@@ -136,8 +155,9 @@ export function matchOf(profile: Profile, request: Request, context: ReadonlySet
     const weight = Math.max(0, ...token.keys.map((key) => profile.weights.get(key) ?? 0))
     if (own.length === 0 && strength === 0 && weight >= WEIGHT.param) about += 0.1
     const isNoun = token.verbs.length === 0 || (token.keys.length > 1 && !isAsked(request, at))
-    const isOwn = weight === WEIGHT.description || weight === WEIGHT.name
-    if (isOwn && isNoun && !NAMELESS.has(token.word)) isDescribed = true
+    const isOwn = weight === WEIGHT.description || weight === WEIGHT.shared || weight === WEIGHT.name
+    const isParam = profile.tool.params.some(({ keys }) => keys.some((each) => shares(each, token.keys)))
+    if (isOwn && isNoun && !NAMELESS.has(token.word) && !isParam) isDescribed = true
     if (own.length > 0 || weight >= WEIGHT.param) tokens.add(at)
   }
   const isSame = ({ verbs: own }: { readonly verbs: readonly string[] }): boolean =>
@@ -154,7 +174,7 @@ export function matchOf(profile: Profile, request: Request, context: ReadonlySet
       if (span?.kind === 'expression') verbs.set(at, VERB.same)
   const verb = Math.max(0, ...verbs.values())
   for (const at of verbs.keys()) tokens.add(at)
-  const described = isDescribed && profile.looks ? 0.5 : 0
+  const described = isDescribed && profile.looks ? (profile.lists ? 0.6 : 0.5) : 0
   const noun =
     shareOf.length === 0
       ? Number(verb >= VERB.alike)
@@ -174,14 +194,14 @@ function verbStrength(profile: Profile, request: Request, at: number): number {
   const token = request.tokens[at] as Token
   const { word, verbs } = token
   if (/^gets?$/.test(word) && /..ed$/.test(request.tokens[at + 1]?.word ?? '')) return 0
-  const isSetting = verbs.some((family) => profile.settings.has(family))
+  const isSetting = verbs.some((family) => profile.settings.has(family)) && !isAdjective(request, at)
   if (isSetting && !looksAround(request)) return VERB.alike
+  if (isAdjective(request, at)) return 0
   const isSearch = profile.verbs.some((own) => own.verbs.includes('!search'))
   if (profile.looks && ASKING.has(word) && asks(request, at)) {
     if (profile.asks.has(word) || isAlike(profile, token)) return VERB.same
     if (!isSearch) return VERB.asking
-    const isSaid = profile.nouns.some(({ keys }) => request.tokens.some((other) => shares(keys, other.keys)))
-    return word === 'any' && !isSaid ? VERB.alike : 0
+    return word === 'any' ? VERB.asking : 0
   }
   const isName =
     !token.isPlural &&
@@ -207,9 +227,18 @@ function verbStrength(profile: Profile, request: Request, at: number): number {
   return isClose || !profile.looks ? VERB.alike : VERB.look
 }
 
-/** Whether nothing but words without meaning comes before a token in its clause. */
-export function isLeading(request: Request, at: number): boolean {
-  return clauseBefore(request, at).every(({ word }) => STOP.has(word) && !/^(?:the|a|an|my|our)$/.test(word))
+/** `open tickets`, `closed ones`, `tickets fermés`: beside a plural noun of the tools. */
+function isAdjective({ tokens, language }: Request, at: number): boolean {
+  const isPlural = (token: Token | undefined): boolean =>
+    token?.isPlural === true && token.isTool && !STOP.has(token.word)
+  const isState = tokens[at]?.keys.some((key) => key.startsWith('=')) === true
+  const isNoun = (token: Token | undefined): boolean =>
+    isPlural(token) ||
+    (token?.isPlural === true && !token.isName && token.keys.some((key) => key.startsWith('=')))
+  const isBefore = language === 'en' && (isNoun(tokens[at + 1]) || tokens[at + 1]?.word === 'ones')
+  return (
+    isState && (isBefore || (language === 'fr' && tokens[at]?.isPlural === true && isPlural(tokens[at - 1])))
+  )
 }
 
 /** Whether a message asks to see something. */
@@ -226,13 +255,23 @@ function asks(request: Request, at: number): boolean {
   const next = request.tokens[at + 1]?.word ?? ''
   const { sentenceOf } = request
   const isRelative = sentenceOf.some(
-    (each, place) => place < at && each === sentenceOf[at] && isContent(request, place),
+    (each, place) =>
+      place < at &&
+      each === sentenceOf[at] &&
+      isContent(request, place) &&
+      !request.tokens[place]?.verbs.includes('!look'),
   )
-  const isNear = (isRelative ? [1] : [1, 2, 3]).some((step) => isContent(request, at + step))
+  const isNear = isRelative
+    ? isContent(request, at + 1)
+    : request.tokens.some(
+        (_, place) => place > at && sentenceOf[place] === sentenceOf[at] && isContent(request, place),
+      )
   const isBare = !request.tokens.some((_, place) => isContent(request, place))
+  const isLast = request.sentenceOf[at] !== request.sentenceOf[at + 1]
   return (
     isNear ||
     isBare ||
+    isLast ||
     (/^(?:what|where|who)$/.test(request.tokens[at]?.word ?? '') && /^(?:is|are|s|the)$/.test(next))
   )
 }
@@ -245,8 +284,8 @@ export function uncoveredVerbs(
 ): number[] {
   const first = Math.min(...verbAt, Number.POSITIVE_INFINITY)
   return request.tokens.flatMap((token, at) => {
-    if (token.verbs.length === 0 || LIGHT.has(token.stem) || at > first) return []
-    if (!isContent(request, at) || !isAsked(request, at)) return []
+    if (token.verbs.length === 0 || QUIET.has(token.stem) || at > first) return []
+    if (!isContent(request, at) || !isAsked(request, at) || isTold(request, at)) return []
     const isCovered = profiles.some(
       (profile) =>
         isAlike(profile, token) ||
@@ -259,9 +298,13 @@ export function uncoveredVerbs(
 }
 
 /** Whether a tool may be meant at all. */
-function isPossible(match: Match, profiles: readonly Profile[], request: Request): boolean {
+function isPossible(
+  { match, filled: { taken } }: Pick<Rated, 'match' | 'filled'>,
+  profiles: readonly Profile[],
+  request: Request,
+): boolean {
   const { profile, noun, verbAt } = match
-  if (uncoveredVerbs(request, [profile], verbAt).length > 0) return false
+  if (uncoveredVerbs(request, [profile], verbAt).some((at) => !taken.has(at))) return false
   if (noun > 0) return true
   const others = profiles.flatMap(({ nouns }) => nouns).filter(({ stem }) => !profile.weights.has(stem))
   return !request.tokens.some(
@@ -290,84 +333,98 @@ function rate(
   all: readonly Match[],
   request: Request,
 ): Rated {
-  const isOnly =
-    match.verb >= VERB.alike &&
-    all.every((other) => other === match || other.verb < (other.profile.looks ? match.verb : VERB.alike))
   const { profile, noun } = match
-  const isAct = all.some(
-    (other) => !other.profile.looks && [...other.verbAt].some((at) => isLeading(request, at)),
-  )
-  const cue = match.verb === 0 && !(profile.looks && isAct) ? verbCue(match, filled, request) : 0
-  const verb = match.verb || cue
   const left = Math.min(6, filled.left)
+  const open = filled.gaps.length + filled.things.length
+  const isNamed = filled.mention !== '' || filled.things.some(({ rows }) => rows.length > 0)
+  const isNaming = open === 1 && filled.things.length === 1 && isNamed
+  const said = filled.used + filled.named + Object.keys(filled.args).length
+  const isWhole = said > 0 || (match.verb >= VERB.alike && profile.tool.params.length === 0 && !profile.looks)
+  const explains = left === 0 && ((open === 0 && isWhole) || isNaming)
+  const cue =
+    match.verb === 0 ? cueOf({ match, filled }, all, { request, isComplete: explains && open === 0 }) : 0
+  const verb = match.verb || cue
   const unfounded = filled.things.filter(({ rows }) => rows.length === 0 && filled.mention === '').length
   const isOnlyAsked = !profile.looks && isWhQuestion(request)
   const total =
     match.score +
     cue +
     0.12 * (filled.used + filled.known) -
-    0.15 * (filled.gaps.length + unfounded + filled.guessed) -
+    0.15 * (filled.gaps.length + filled.guessed) -
+    (profile.looks && !profile.lists ? 0.3 : 0.15) * unfounded -
     0.3 * left -
     (isPluralOff(match, request) ? 0.15 : 0) -
-    (isOnlyAsked ? 0.5 : 0) +
+    (isOnlyAsked ? 0.5 : 0) -
+    (does(profile, '!count') && match.verb < VERB.alike ? 0.2 : 0) +
     (isMany(match, request) && !profile.verbs.some(({ verbs }) => verbs.includes('!count'))
       ? profile.lists
         ? 0.15
         : -0.15
       : 0)
-  const isSearch = profile.verbs.some(({ verbs }) => verbs.includes('!search'))
-  const isPlain = !profile.looks || verb >= VERB.alike || isSearch
-  const isNamed = filled.mention !== '' || filled.things.some(({ rows }) => rows.length > 0)
-  const isNaming = filled.things.length === 1 && isNamed && left + filled.gaps.length === 0
-  const isRivalled = all.some((other) => other !== match && !other.profile.looks && other.verb >= VERB.light)
-  const isDated =
-    profile.looks &&
-    noun === 0 &&
-    verb >= VERB.asking &&
-    filled.used > 0 &&
-    left + filled.gaps.length + filled.things.length === 0
-  const isFilled =
-    left + filled.gaps.length + filled.things.length === 0 &&
-    filled.used + filled.known + Object.keys(filled.args).length > 0
-  const isSure =
-    verb >= (profile.looks ? VERB.none : VERB.light) &&
-    (noun >= 0.5 ||
-      isDated ||
-      (isFilled && Object.keys(filled.args).length > 1 && !isRivalled) ||
-      ((isFilled || isNaming) && isOnly && isPlain)) &&
-    (verb > VERB.none || (left === 0 && noun > 0.5) || (noun === 1 && profile.nouns.length > 1))
-  return { match, filled, total, isSure, isOffered: isSure || isOffered({ match, filled, isOnly, isPlain }) }
+  const isPlain =
+    !profile.looks ||
+    verb >= (filled.used > 0 || isTitled(filled, profile) ? VERB.look : VERB.alike) ||
+    does(profile, '!search')
+  const isTopic = noun >= 0.5 && (verb > VERB.none || (left === 0 && noun > 0.5))
+  const isSure = verb > 0 && (isTopic || (explains && isPlain))
+  return { match, filled, total, isSure, isOffered: isSure || isOffered({ match, filled, isPlain }) }
 }
 
-/** Without a verb: a noun is enough to look at things; `… to 21`, `… is done` asks for a change. */
-function verbCue({ profile }: Match, { args }: Filled, request: Request): number {
-  const { tokens } = request
-  if (profile.looks && profile.verbs.some(({ verbs }) => verbs.includes('!search'))) return 0
-  if (profile.looks) return uncoveredVerbs(request, []).length > 0 ? 0 : VERB.none
-  if (!profile.verbs.some(({ verbs }) => verbs.includes('!change')) || isInquiry(request)) return 0
-  const isSet = profile.tool.params.some(({ name, isId }) => !isId && Object.hasOwn(args, name))
-  const isCue =
-    tokens.some(({ word }) => /^(?:to|as|is|are|at|want|be)$/.test(word)) || /[:=→]/.test(request.text)
-  return isSet && isCue ? VERB.cue : 0
-}
-
-function isInquiry({ text, tokens }: Request): boolean {
-  return (
-    /\?\s*$/.test(text) || /^(?:is|are|was|were|did|does|has|have|why|when|if)$/.test(tokens[0]?.word ?? '')
+/** Whether a tool that takes the name of a thing was given one that is written as a name. */
+function isTitled({ args }: Filled, { tool }: Profile): boolean {
+  return tool.params.some(
+    (param) => isLabel(param) && /^"\p{Lu}/u.test(JSON.stringify(args[param.name] ?? '')),
   )
 }
 
-/** `what did I …`, `which one …`; not `what if`. */
-function isWhQuestion({ tokens }: Request): boolean {
-  return /^(?:what|which|where|who|when|why|how)$/.test(tokens.find(({ word }) => word !== 'and')?.word ?? '')
+function does({ verbs }: Profile, ...families: readonly string[]): boolean {
+  return verbs.some((verb) => shares(verb.verbs, families))
+}
+
+interface Around {
+  readonly request: Request
+  /** Whether every word is explained and every value is there. */
+  readonly isComplete: boolean
+}
+
+/**
+ * Without a verb: a noun is enough to look at things. A tool that adds, changes, chooses or assigns is meant by everything
+ * that it needs, if no verb was said; what removes, ends or buys something has to be said.
+ */
+function cueOf(
+  { match: { profile }, filled: { args, named } }: Pick<Rated, 'match' | 'filled'>,
+  all: readonly Match[],
+  { request, isComplete }: Around,
+): number {
+  if (profile.looks) {
+    const isAct = all.some(
+      (other) => !other.profile.looks && [...other.verbAt].some((at) => isLeading(request, at)),
+    )
+    if (isAct || isStatement(request) || uncoveredVerbs(request, []).length > 0) return 0
+    return !does(profile, '!search') ? VERB.none : isComplete && isInquiry(request) ? VERB.asking : 0
+  }
+  const isVerb = ({ verbs }: Token, at: number): boolean =>
+    verbs.length > 0 && isLeading(request, at) && isAsked(request, at)
+  const isSaid = all.some(({ verb, noun, profile: { looks } }) => verb > 0 && (noun > 0 || !looks))
+  if (isInquiry(request) || isSaid || request.tokens.some(isVerb)) return 0
+  const isSet = profile.tool.params.some(({ name, isId }) => !isId && Object.hasOwn(args, name))
+  const isCue =
+    request.tokens.some(({ word }) => /^(?:to|as|is|are|at|want|be)$/.test(word)) ||
+    /[:=→]/.test(request.text)
+  if (does(profile, '!change') && isSet && isCue) return VERB.cue
+  const isSpecific = named > 0 || Object.keys(args).length > 1
+  return isComplete && isSpecific && does(profile, '!create', '!change', '!select', '!assign')
+    ? VERB.light
+    : 0
 }
 
 /** `all the …s`, `every …`. */
 function isMany({ profile: { nouns } }: Match, { tokens }: Request): boolean {
   return tokens.some(
     ({ word }, at) =>
-      MANY_SAID.has(word) &&
-      tokens.slice(at + 1, at + 4).some(({ keys }) => nouns.some((noun) => shares(noun.keys, keys))),
+      word === 'everything' ||
+      (MANY_SAID.has(word) &&
+        tokens.slice(at + 1, at + 4).some(({ keys }) => nouns.some((noun) => shares(noun.keys, keys)))),
   )
 }
 
@@ -379,72 +436,17 @@ function isPluralOff({ profile: { nouns } }: Match, { tokens }: Request): boolea
   })
 }
 
-/** A well-known verb alone is enough only if nothing else was said, a name, or if just one tool changes something that way. */
+/** A well-known verb alone is enough only if nothing else was said but a name. */
 function isOffered({
   match,
   filled,
-  isOnly,
   isPlain,
-}: Pick<Rated, 'match' | 'filled'> & { isOnly: boolean; isPlain: boolean }): boolean {
+}: Pick<Rated, 'match' | 'filled'> & { isPlain: boolean }): boolean {
   const { profile, noun, verb, verbAt } = match
-  if (noun > 0)
-    return verb > 0 || profile.looks || (filled.left + filled.gaps.length === 0 && filled.used > 0)
-  if (verb < VERB.alike || verbAt.size === 0 || !isPlain) return false
-  return filled.left + filled.gaps.length === 0 || (verb === VERB.same && isOnly && !profile.looks)
-}
-
-const POLITE = new Set(['can', 'could', 'would', 'will', 'please', 'might'])
-const NOT = /^(?:not|never|dont|t|cannot|cant)$/
-const DOUBT =
-  /^(?:if|unless|why|how|when|did|was|were|has|had|what|should (?:i|we)|(?:can|may|must|do|could) i|have (?:you|i|we))\b/
-
-/** `do not …`, `should not be …`. */
-function isDenied({ tokens, clauseOf }: Request, { verbAt }: Match): boolean {
-  return [...verbAt].some((at) =>
-    [1, 2, 3].some((step) => {
-      const words = tokens.slice(at - step, at).map(({ word }) => word)
-      const isNot = NOT.test(words[0] ?? '')
-      return isNot && clauseOf[at - step] === clauseOf[at] && words.every((word) => STOP.has(word))
-    }),
-  )
-}
-
-/** `was …ed`, `I …ed`, `I might …`, `nobody …`: told of, and not asked for. */
-function isTold(request: Request, at: number): boolean {
-  const { text, tokens } = request
-  const before = clauseBefore(request, at).map(({ word }) => word)
-  const isPast =
-    (tokens[at]?.word ?? '').endsWith('ed') &&
-    /^(?:i|we|you|he|she|they|have|has|had)$/.test(before.at(-1) ?? '')
-  const isFinish = tokens[at]?.verbs.includes('!finish')
-  const isParticiple =
-    /é(?:e|s|es)?$/i.test(text.slice(0, tokens[at]?.end)) &&
-    /\b(?:have|to|was)(?: already)?$/.test(before.join(' '))
-  const own = [...before, ...tokens.slice(at, at + 12).map(({ word }) => word)]
-  const isOver = OVER.test(own.join(' '))
-  return TOLD.test(before.join(' ')) || isOver || ((isPast || isParticiple) && !isFinish)
-}
-
-/** Words of a report, or of a plan. */
-const OVER =
-  /\b(?:already|yesterday|tomorrow|later|soon|unless|whenever|if (?!you|possible|that|necessary))\b/
-
-const TOLD =
-  /\b(?:was(?! (?:wondering|hoping|thinking))|were|nobody|maybe|perhaps|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
-
-/** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
-function isDoubted(request: Request, { profile, verbAt }: Match): boolean {
-  const { tokens, sentenceOf, text } = request
-  if (profile.looks) return false
-  return [...verbAt].some((at) => {
-    const first = sentenceOf.indexOf(sentenceOf[at] ?? 0)
-    const last = sentenceOf.lastIndexOf(sentenceOf[at] ?? 0)
-    const words = tokens.slice(first, last + 1).map(({ word }) => word)
-    const isQuestion =
-      /^[^\p{L}\p{N}]*\?/u.test(text.slice(tokens[last]?.end)) && !words.some((word) => POLITE.has(word))
-    const isLate = tokens.slice(first, at).some((_, step) => isContent(request, first + step))
-    return isTold(request, at) || DOUBT.test(words.slice(0, 2).join(' ')) || (isQuestion && isLate)
-  })
+  const rest = filled.left + filled.gaps.length
+  if (noun > 0) return verb > 0 || profile.looks || (rest === 0 && filled.used > 0)
+  const isWanted = (verb === VERB.same || filled.used > 0) && !profile.looks
+  return verb >= VERB.alike && verbAt.size > 0 && isPlain && (rest === 0 || isWanted)
 }
 
 /** In a long text a few words that happen to fit say little. */

@@ -3,7 +3,18 @@
  * value is used for one parameter only.
  */
 import type { Json } from '../protocol/index.ts'
-import { BEFORE_NAMES, CURRENT, ENDS, NAMING, ordinalOf, PLACES, PRONOUNS, QUIET, STOP } from './lexicon.ts'
+import {
+  BEFORE_NAMES,
+  CURRENT,
+  ENDS,
+  NAMING,
+  ordinalOf,
+  PLACES,
+  PRONOUNS,
+  QUIET,
+  STOP,
+  WHEN,
+} from './lexicon.ts'
 import { BREAK, isContent, type Request, runsOf, shares } from './request.ts'
 import type { Param } from './schema.ts'
 import { type Profile, WEIGHT } from './tools.ts'
@@ -26,7 +37,9 @@ const CLAUSE = /[,;.!?()\n]|:\s|\s[-–—]+\s/
 
 /** Words that no value ends with. */
 const TAIL = new Set(
-  'please pls thanks thank on in at for to of with and from by the a an as into now or is are'.split(' '),
+  'please pls thanks thank on in at for to of with and from by the a an as into now or is are today tonight currently right there again'.split(
+    ' ',
+  ),
 )
 
 function hasForm({ kind }: Span): boolean {
@@ -68,6 +81,11 @@ export class Claims {
   isFree(at: number): boolean {
     const span = this.request.spanOf[at]
     return !this.#tokens.has(at) && (span === undefined || !this.#spans.has(span))
+  }
+
+  /** The tokens that are explained as values. */
+  get taken(): ReadonlySet<number> {
+    return new Set([...this.request.tokens.keys()].filter((at) => !this.isFree(at)))
   }
 
   /** Values that are not used. A bare number or id counts only in a sentence that speaks of the tool. */
@@ -139,6 +157,7 @@ export class Claims {
             .startsWith('='))
       )
         break
+      if (this.profile.looks && (WHEN.has(tokens[at]?.said ?? '') || WHEN.has(word))) break
       if (PLACES.has(word) && this.#awaitsThing()) break
       if (ENDS.has(word) && (word !== 'and' || at === from || this.#beginsAnew(at + 1))) break
       at++
@@ -193,7 +212,7 @@ export class Claims {
       let end = at
       while (end < tokens.length && clauseOf[end] === clauseOf[at] && this.#isUnexplained(end)) end++
       const isOther = tokens.slice(at, end).some(({ isTool }) => isTool)
-      if (end > at && (this.spoken.size === 0 || isOther || this.#isTied(at, end)))
+      if (end > at && !this.#isLoose(at, end) && (this.spoken.size === 0 || isOther || this.#isTied(at, end)))
         return this.textOf(at, end)
       at = Math.max(at, end - 1)
     }
@@ -203,7 +222,9 @@ export class Claims {
   /** How many words nothing has explained, wherever they stand. */
   get left(): readonly number[] {
     const { tokens } = this.request
-    return tokens.length > LONGEST_REQUEST ? [] : [...tokens.keys()].filter((at) => this.#isUnexplained(at))
+    return tokens.length > LONGEST_REQUEST
+      ? []
+      : [...tokens.keys()].filter((at) => this.#isUnexplained(at) && !this.#isLoose(at, at + 1))
   }
 
   #isUnexplained(at: number): boolean {
@@ -217,7 +238,8 @@ export class Claims {
       !isCount &&
       !keys.some((key) => (profile.weights.get(key) ?? 0) >= WEIGHT.param) &&
       !QUIET.has(stem) &&
-      !(word === 'new' && !profile.looks) &&
+      !(/^(?:new|nouve(?:au|aux|l|lle|lles))$/.test(word) && !request.tokens[at]?.isName) &&
+      !(profile.lists && keys.includes('=left')) &&
       !CURRENT.has(word)
     )
   }
@@ -236,6 +258,20 @@ export class Claims {
     const next = Math.min(...own.filter((at) => at >= to))
     if (own.every((at) => at >= to)) return words(to, next).every((word) => LINKING.has(word))
     return !(/ for (?:the|my|our|this)$/.test(` ${lead.join(' ')}`) && /^\p{Ll}/u.test(this.textOf(from, to)))
+  }
+
+  /** Adverbs, verbs of a relative clause (`the notes I kept`), and words that only tie two others (`relating to`). */
+  #isLoose(from: number, to: number): boolean {
+    const { tokens, spanOf } = this.request
+    const [word = '', next = ''] = [tokens[from]?.word, tokens[to]?.word]
+    if (to - from > 1 || spanOf[from] !== undefined || tokens[from]?.isName) return false
+    const isTie =
+      /^(?:to|of|with|for|in|at)$/.test(next) && !this.#isUnexplained(to + 1) && this.spoken.has(from - 1)
+    const [before, earlier] = [tokens[from - 1]?.word ?? '', tokens[from - 2]?.word ?? '']
+    const isRelative = this.spoken.has(from - 2) || /^(?:that|which|have|has)$/.test(earlier)
+    const isClause = isRelative && /^(?:i|we|you|they|have|has|was|were|been)$/.test(before)
+    const isSum = from === 0 && [...this.#spans].some(({ kind }) => kind === 'expression')
+    return isTie || isClause || isSum || /..(?:ly|ment)$/.test(word)
   }
 
   /** Whether a pronoun is left to be explained. */

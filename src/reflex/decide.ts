@@ -6,7 +6,7 @@
 import type { GroundingContext } from '../model/grounding-context.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
-import { chooseTool, isLeading, matchOf, matchTools, uncoveredVerbs } from './choose.ts'
+import { type Choice, chooseTool, matchOf, matchTools, uncoveredVerbs } from './choose.ts'
 import { Claims } from './claims.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
@@ -15,12 +15,14 @@ import {
   asksAboutSelf,
   asksForHelp,
   GREETINGS,
+  isSmallTalk,
   LIGHT,
   ordinalOf,
   PRONOUNS,
   STOP,
   THANKS,
 } from './lexicon.ts'
+import { isLeading } from './mood.ts'
 import {
   type Call,
   callByName,
@@ -32,9 +34,10 @@ import {
   refusalOf,
   type Step,
 } from './plan.ts'
+import { referredTo } from './pointed.ts'
 import { isContent, type Lexicon, languageOf, type Request, readRequest, type Token } from './request.ts'
 import { describes, idFor, latestOf, mentioned, type Row } from './rows.ts'
-import { isMarked, kindOf, referredTo, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
+import { isMarked, kindOf, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
 import type { Profile } from './tools.ts'
 import { findSpans } from './values.ts'
 import { Wording } from './wording.ts'
@@ -136,6 +139,7 @@ function goalsOf(moment: Moment, depth: number): readonly Goal[] | Decision {
     if (answer.kind === 'unclear' && pending.pending.of !== 'tool' && pending.pending.of !== 'without')
       return pending
   }
+  if (isSmallTalk(foldText(text))) return say(wording.hello(profiles.map(({ tool }) => tool)))
   const again = followUp(moment)
   if (again) return [again]
   const pointed = justPointed(moment)
@@ -244,7 +248,7 @@ function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
     ({ tool, isOnly }) => isOnly && tool.verbs.some(({ verbs }) => verbs.includes('!select')) && !tool.looks,
   )
   const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
-  const wants = request.tokens.some(({ word }) => WANTING.has(word))
+  const wants = request.tokens.some(({ word }) => WANTING.has(word)) && !request.places.has('!detail')
   const [best, other] = selecting.length > 0 ? selecting : wants ? [] : showing
   const isQuestion = turn.text.trimEnd().endsWith('?') && selecting.length > 0
   if (best !== undefined && other === undefined && !isQuestion) {
@@ -261,7 +265,7 @@ function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
 /** The things that a message points at, if it says nothing else. */
 function pointedAt(request: Request, things: Things): readonly Row[] {
   const { tokens, spanOf } = request
-  const isNo = tokens.some(({ word }) => word === 'not' || word === 'never')
+  const isNo = tokens.some(({ word }) => /^(?:not|never|ones)$/.test(word))
   if (isNo || NO_CHOICE.has(tokens[0]?.word ?? '') || tokens.length > 12) return []
   const rows = referredTo({ request }, things)
   const found = rows.length > 0 ? rows : namedIn(request, things)
@@ -269,7 +273,7 @@ function pointedAt(request: Request, things: Things): readonly Row[] {
     const isPlace = ordinalOf(word) !== undefined || spanOf[at]?.kind === 'number'
     const isVerb =
       verbs.some((family) => POINTING.has(family)) &&
-      LIGHT.has(tokens[at]?.stem ?? '') &&
+      (LIGHT.has(tokens[at]?.stem ?? '') || word.startsWith('!')) &&
       tokens.slice(0, at).every((token) => STOP.has(token.word))
     const isKind = found.some(({ nouns }) => keys.some((key) => nouns.has(key)))
     const isPart = found.some((row) => describes(row, tokens[at] as Token))
@@ -362,18 +366,28 @@ function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[
   for (const cut of CUTS) {
     const parts = partsOf(masked, cut).map(([start, end]) => text.slice(start, end))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue
-    const goals = parts.flatMap((part) => {
+    const goals = parts.flatMap((part, nth) => {
       const choice = chooseTool(part, profiles, things)
       if (choice.kind !== 'one') return []
+      const isElliptic = nth > 0 && whole.kind !== 'none' && isOf(whole, choice.match.profile)
+      if (isElliptic && !choice.match.profile.looks && cut !== CUTS[2])
+        return [goalFor(choice.match.profile, part)]
       const request = readRequest(part, things.lexicon)
       const isClear = [...choice.match.verbAt].some(
         (at) => cut !== CUTS[2] || isLeading(request, at) || request.tokens[at]?.word.startsWith('!o'),
       )
-      return choice.match.profile.looks || isClear ? [goalFor(choice.match.profile, part)] : []
+      return (choice.match.profile.looks && (cut !== CUTS[2] || choice.match.verb > 0)) || isClear
+        ? [goalFor(choice.match.profile, part)]
+        : []
     })
     if (goals.length === parts.length) return goals
   }
   return undefined
+}
+
+function isOf(choice: Choice, profile: Profile): boolean {
+  if (choice.kind === 'one') return choice.match.profile === profile
+  return choice.kind === 'several' && choice.profiles.includes(profile)
 }
 
 /** Where the parts of a text begin and end. */

@@ -78,7 +78,8 @@ function takeAt(claims: Claims, param: Param, { at, explicit }: Spot): number | 
   if (param.type === 'array') return takeList(claims, param, at)
   const span = spanOf[at]
   if (span !== undefined && claims.isFree(at)) {
-    const value = span.kind === 'quoted' && param.isId ? undefined : fitSpan(param, span)
+    const isOther = span.kind === 'id' && !param.isId && claims.profile.tool.params.some(({ isId }) => isId)
+    const value = isOther || (span.kind === 'quoted' && param.isId) ? undefined : fitSpan(param, span)
     if (value === undefined) return undefined
     claims.set(param, value)
     claims.takeSpan(span)
@@ -219,7 +220,12 @@ function hitsOf(claims: Claims, { choices, items, choiceWords = [] }: Param): Hi
         !alike.includes(at) &&
         claims.spoken.has(at) &&
         said.every(({ word }) => word === 'open') &&
+        !tokens[at + 1]?.isPlural &&
         opens(claims, at)
+      if (NEGATION.has(before) && choices?.length === 2) {
+        const other = choices.find((choice) => choice !== value)
+        return other === undefined ? [] : [{ value: other, from: at, to: at + words.length }]
+      }
       if (isOwn || isVerb || NEGATION.has(before) || (isPlain && before !== 'as' && before !== 'to'))
         return []
       return [{ value, from: at, to: at + words.length }]

@@ -39,6 +39,8 @@ export interface Filled {
   /** How many words nothing has explained, but for those of a name that can be looked up. */
   readonly left: number
   readonly residue: string
+  /** The tokens that are explained as values. */
+  readonly taken: ReadonlySet<number>
   /** A possible name of a thing, and whether it is written as a name. */
   readonly mention: string
   readonly isNamed: boolean
@@ -100,14 +102,18 @@ export function fillArguments(input: FillInput): Filled {
     named,
     guessed,
     rest: restOf(claims),
-    left: leftBeside(
-      claims,
-      unknown.size === 1 && (isNamed || !profile.looks || request.places.has('!detail')) ? mention : '',
-    ),
+    left: leftBeside(claims, unknown.size === 1 && mayName(claims, isNamed) ? mention : ''),
     residue: claims.residue(),
+    taken: claims.taken,
     mention,
     isNamed,
   }
+}
+
+/** Whether left-over words may be the name of a thing; for a tool that shows one, only if little else was said. */
+function mayName({ profile, request }: Claims, isNamed: boolean): boolean {
+  const isShort = request.tokens.length <= 4
+  return isNamed || !profile.looks || profile.lists || isShort || request.places.has('!detail')
 }
 
 function leftBeside({ left, request: { text, tokens } }: Claims, mention: string): number {
@@ -207,6 +213,8 @@ function fillLeftIds(
 /** A possible name of an unknown thing; for marked ids, texts written as names come first. */
 function mentionIn(claims: Claims, unknown: readonly UnknownThing[]): string {
   const name = nameOf(claims)
+  // `I cannot go to X, cancel it`
+  if (name === '' && unknown.length === 1 && claims.points()) return restOf(claims)
   const isOpen = unknown.some(({ param }) => isMarked(param))
   return isOpen && !isName(claims, name) ? nameLeft(claims) || name : name
 }

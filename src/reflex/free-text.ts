@@ -14,6 +14,7 @@ import {
   PLACE_WORDS,
   STOP,
   TEXT_WORDS,
+  WHEN,
 } from './lexicon.ts'
 import { BREAK, isContent } from './request.ts'
 import { fitSpan, fitText, formOfParam, type Param } from './schema.ts'
@@ -30,6 +31,9 @@ export function fillText(claims: Claims, params: readonly Param[], settled: bool
     open().filter(({ required }) => required),
   )
   fillNaming(claims, open(), settled)
+  const texts = () => open().filter((param) => param.required && !isExpression(param))
+  fillNameAndText(claims, texts())
+  fillBehindName(claims, texts())
   if (settled && claims.spans('quoted').length === 0)
     putSpan(
       claims,
@@ -43,12 +47,21 @@ export function fillText(claims: Claims, params: readonly Param[], settled: bool
     open().filter(({ required }) => required),
   )
   fillWhere(claims, speaksOf(open(), PLACE_WORDS))
-  if (settled) fillRest(claims, onlyOne(open()))
+  const rest = onlyOne(open())
+  if (!settled || rest === undefined || isExpression(rest)) return
+  fillRest(claims, rest)
+  const isTitle = rest.stems.some((stem) => NAME_WORDS.has(stem))
+  if (claims.isOpen(rest) && (claims.profile.looks || isTitle)) fillLoneName(claims, rest)
 }
 
 function isPlain({ type, isId, choices, ...param }: Param): boolean {
   const isText = type === 'string' || type === 'any'
   return isText && !isId && choices === undefined && formOfParam({ type, isId, ...param }) === undefined
+}
+
+/** Arithmetic is written in signs and numbers, and is no free text. */
+function isExpression({ stems }: Param): boolean {
+  return stems.some((stem) => EXPRESSION_WORDS.has(stem))
 }
 
 function put(claims: Claims, param: Param, [from, to]: Run): void {
@@ -147,6 +160,11 @@ function fillPair(claims: Claims, [first, second, more]: readonly Param[]): void
   const at = tokens.findIndex(
     ({ word }, place) => /^(?:to|as|into|in)$/.test(word) && place > 1 && claims.isFree(place),
   )
+  const values = claims.spans('quoted', 'literal')
+  if (isPair && values.length === 2) {
+    for (const [nth, param] of [first, second].entries()) putSpan(claims, param, values.slice(nth, nth + 1))
+    return
+  }
   if (!isPair || at < 0) return
   const parts = [
     [lastSpoken(claims, at) + 1, at],
@@ -158,6 +176,49 @@ function fillPair(claims: Claims, [first, second, more]: readonly Param[]): void
     if (span !== undefined) putSpan(claims, param, [span])
     else put(claims, param, nth === 0 ? [from, to] : [from, claims.runEnd(from)])
   }
+}
+
+/** `note X: Y`, `a note X saying Y`: a name right behind the words of the tool, and the text. */
+function fillNameAndText(claims: Claims, [first, second, more]: readonly Param[]): void {
+  const isNamed = first?.stems.some((stem) => NAME_WORDS.has(stem))
+  const isBody = second?.stems.some((stem) => TEXT_WORDS.has(stem))
+  if (!first || !second || more || !isNamed || !isBody) return
+  const { tokens } = claims.request
+  const cut = tokens.findIndex(
+    ({ word }, at) =>
+      at > 0 &&
+      claims.isFree(at) &&
+      (/[:–—]|\s-\s/.test(claims.gapBefore(at)) || /^(?:with|saying|says|that|reading)$/.test(word)),
+  )
+  if (cut < 0) return
+  const isSign = /[:–—]|\s-\s/.test(claims.gapBefore(cut))
+  const end = /^(?:with|saying|says|that|reading)$/.test(tokens[cut - 1]?.word ?? '') ? cut - 1 : cut
+  let from = end
+  while (
+    from > 0 &&
+    claims.isFree(from - 1) &&
+    !claims.spoken.has(from - 1) &&
+    !STOP.has(tokens[from - 1]?.word ?? '')
+  )
+    from--
+  if (from === end || !claims.followsTool(from)) return
+  let start = isSign ? cut : cut + 1
+  const isText = (at: number): boolean => tokens[at]?.keys.includes('=text') === true
+  if (tokens[start]?.word === 'the' && isText(start + 1)) start++
+  while (isText(start) && start < tokens.length - 1) start++
+  put(claims, first, [from, end])
+  put(claims, second, [start, tokens.length])
+}
+
+/** `called X with Y`: the text of something whose name is settled. */
+function fillBehindName(claims: Claims, [param, more]: readonly Param[]): void {
+  const { tokens } = claims.request
+  const isText = param?.stems.some((stem) => TEXT_WORDS.has(stem))
+  const at =
+    tokens.findIndex(({ word }, place) => word === 'with' && place > 0 && !claims.isFree(place - 1)) + 1
+  const isFree = at > 0 && at < tokens.length && claims.isFree(at) && claims.request.spanOf[at] === undefined
+  if (param && !more && isText && isFree && !claims.isTurn(at) && tokens[at]?.word !== 'the')
+    put(claims, param, [at, tokens.length])
 }
 
 /** The last token before a place that speaks for the tool or says nothing. */
@@ -206,6 +267,16 @@ function fillRest(claims: Claims, param: Param | undefined): void {
   if (param && run) put(claims, param, run)
 }
 
+/** `Berlin: what is the weather`: the only words that are written as a name. */
+function fillLoneName(claims: Claims, param: Param): void {
+  const names = runsIn(claims).filter(([from, to]) => {
+    const isCapital = (at: number): boolean => /^\p{Lu}/u.test(claims.textOf(at, at + 1))
+    return to - from <= 3 && isCapital(from) && isCapital(to - 1)
+  })
+  const [only, more] = names
+  if (only && more === undefined) put(claims, param, only)
+}
+
 /** The unexplained words of the sentence that is most about the tool. */
 export function restOf(claims: Claims): string {
   return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, longestOf(runsIn(claims)))
@@ -242,7 +313,9 @@ export function isName(claims: Claims, name: string): boolean {
   const isLed = at === 0 && /^\p{Lu}/u.test(name) && claims.leadsToName(said.length)
   if (isLed && said.every(({ verbs }) => verbs.length === 0)) return true
   const before = tokens[at - 1]?.word === 'the' ? tokens[at - 2] : tokens[at - 1]
-  return BEFORE_NAMES.has(before?.word ?? '')
+  return (
+    BEFORE_NAMES.has(before?.word ?? '') || before?.word === 'just' || before?.word.startsWith('!') === true
+  )
 }
 
 function longestOf(runs: readonly Run[]): Run | undefined {
@@ -265,10 +338,17 @@ function runsIn(claims: Claims): Run[] {
     const isLeft =
       at < tokens.length && sentenceOf[at] === sentence && claims.isFree(at) && !claims.spoken.has(at)
     const isEnd =
-      !isLeft || BREAK.test(claims.gapBefore(at)) || (at > from && LINKING.test(tokens[at]?.word ?? ''))
+      !isLeft ||
+      WHEN.has(tokens[at]?.word ?? '') ||
+      WHEN.has(tokens[at - 1]?.word ?? '') ||
+      BREAK.test(claims.gapBefore(at)) ||
+      (at > from && LINKING.test(tokens[at]?.word ?? ''))
     if (from >= 0 && isEnd) {
       let [start, end] = [from, at]
-      while (start < end && !isContent(claims.request, start)) start++
+      const isIdle = (place: number): boolean =>
+        !isContent(claims.request, place) ||
+        (NAMELESS.has(tokens[place]?.word ?? '') && !tokens[place]?.isName)
+      while (start < end && isIdle(start)) start++
       while (end > start && !isContent(claims.request, end - 1)) end--
       const isNamed = tokens
         .slice(start, end)

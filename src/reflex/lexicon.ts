@@ -21,7 +21,7 @@ function cues(text: string): Words {
 /** Words that say nothing about what is wanted; French ones are read as English ones first. */
 export const STOP: Words = words(`
   a an the this that these those it its he she they them his her their there here i im me my mine we us our ours you your
-  yours ya am is are was were be been being do does did doing have has had having can could may might must shall should
+  yours am is are was were be been being do does did doing have has had having can could may might must shall should
   will would ll ve re m don doesn didn isn t s d and or but so if then than as at by for from in into of off on onto out
   over to under up upon with within without inside about after before between during since until till via per not no nor
   only just also too very really please pls plz kindly thanks thank thx ty ok okay yes yeah yep well now again some any
@@ -35,9 +35,14 @@ export const STOP: Words = words(`
   among following today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey yo u ur rush
   hurry pretty lovely mean meant say number guess think believe hope seems single brand whole entire full available kind
   sort current latest existing job favour favor minute sec hello hi belong belongs whats hows wheres whos theres rather
-  instead result answer contain contains around everyone anyone nobody mind exactly basically kinda sorta alright cheers
+  instead result contain contains around everyone anyone nobody mind exactly basically kinda sorta alright cheers
   nothing forget remember honestly anymore longer feel free chance using use used ready interested curious once together
-  everybody content contents gimme lemme wonder total totally super`)
+  everybody content contents gimme lemme wonder total totally super actual entire overall various several
+  certain specific particular relevant related recent definitely absolutely certainly obviously literally finally recently
+  previously earlier lately meanwhile afterwards altogether regrettably unfortunately accordingly therefore hence hiya dude man
+  guys folks bro sir madam lol tho btw rn oops whoops ooh aha stuff far alright entitled concerned following further units unit
+  piece pieces copies item's happen given quite exact u r im ive id ill theyre youre thats cant wont couldnt wouldnt shouldnt lets
+  isnt arent wasnt enough coming upcoming scheduled equals equal`)
 
 interface Family {
   readonly english: readonly string[]
@@ -54,7 +59,10 @@ function families(text: string): Family[] {
     })
 }
 
-const ENDINGS = 'e es er ez ons ent ee ees i is ir it issez ie ies re s ant ais ait'.split(' ')
+const ENDINGS =
+  'e es er ez ons ent ee ees i is ir it issez ie ies re s ant ais ait iez ions a era erai erais erait eriez erez eront iriez isse issiez'.split(
+    ' ',
+  )
 
 function formsOf(word: string): string[] {
   return word.endsWith('-') ? ENDINGS.map((ending) => word.slice(0, -1) + ending) : [word]
@@ -106,8 +114,15 @@ function familiesIn(
 
 export function isKnownWord(word: string, stem: string): boolean {
   return (
-    [VERB_INDEX, NOUN_INDEX].some(({ en, fr }) => en.has(stem) || fr.has(word)) || FRENCH_GRAMMAR.has(word)
+    IDIOM_WORDS.has(word) ||
+    [VERB_INDEX, NOUN_INDEX].some(({ en, fr }) => en.has(stem) || fr.has(word)) ||
+    FRENCH_GRAMMAR.has(word)
   )
+}
+
+/** Every word that is known by itself, by its first letter: a typing error is read as the nearest of them. */
+export function knownWords(letter: string, language: Language): readonly string[] {
+  return COMMON[language].get(letter) ?? []
 }
 
 /** Little French words, by the English ones that stand for them. */
@@ -117,6 +132,18 @@ export const FRENCH_GRAMMAR: ReadonlyMap<string, string> = new Map(
     return [...words(french)].map((word): [string, string] => [word, english.trim()])
   }),
 )
+
+const ORDINAL_WORDS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ')
+
+const COMMON: Readonly<Record<Language, ReadonlyMap<string, readonly string[]>>> = (() => {
+  const all = [VERBS, NOUNS].flatMap(families)
+  const byLetter = (list: Iterable<string>): Map<string, string[]> =>
+    Map.groupBy(new Set(list), (word) => word[0] ?? '')
+  return {
+    en: byLetter([...STOP, ...ORDINAL_WORDS, ...all.flatMap(({ english }) => english)]),
+    fr: byLetter([...FRENCH_GRAMMAR.keys(), ...all.flatMap(({ french }) => french)]),
+  }
+})()
 
 export interface Idiom {
   readonly meaning: string
@@ -136,15 +163,23 @@ export const IDIOM_INDEX: ReadonlyMap<string, readonly Idiom[]> = Map.groupBy(
   ({ parts }) => parts[0] ?? '',
 )
 
+const IDIOM_WORDS: Words = words(
+  [...IDIOM_INDEX.values()].flatMap((idioms) => idioms.flatMap(({ parts }) => parts)).join(' '),
+)
+
 /** Verbs that are often said of something else: they never exclude a tool. */
 export const LIGHT: Words = cues(`
   make list get give take start begin see have do use look tell know check note new run open close end water plan
   book order call mail email fire sign record lower track return share play post cool split say contain detail details info
-  infos information status enter go include overview summary fait font fais detail stick pop throw drop file log comment
+  infos information status enter go include overview summary fait font fais detail stick pop throw file log comment
   answer reply sum many everything all every read text present work donne suis fix heat tag flag pin wrap sort settle bin clear`)
 /** Verbs that are explained wherever they stand. */
 export const QUIET: Words = new Set(
   [...LIGHT, ...cues('put set turn switch mark move dit dis dites dire')].filter((word) => word !== 'new'),
+)
+/** Words that say when: no value goes on with them, and they are not left out. */
+export const WHEN: Words = words(
+  'tomorrow yesterday tonight weekend monday tuesday wednesday thursday friday saturday sunday demain hier lundi mardi mercredi jeudi vendredi samedi dimanche',
 )
 /** Words that name nothing. */
 export const NAMELESS: Words = words('all every each both new last')
@@ -185,7 +220,7 @@ export const TO: Words = cues('to until till before ending end and under below m
 
 export const TRUE: Words = words('true yes on enabled')
 export const FALSE: Words = words('false no off disabled')
-export const NEGATION: Words = words('not no without never dont except exclude excluding skip non')
+export const NEGATION: Words = words('not no without never dont isnt t except exclude excluding skip non')
 /** Beginnings of names of yes-or-no parameters that people leave out. */
 export const FLAG_WORDS: Words = cues('is has should include with be can do')
 
@@ -215,7 +250,6 @@ export const YES: Words = words(
   'yes yeah yep ok okay sure correct right exactly ja oui si go please do daccord vas y',
 )
 
-const ORDINAL_WORDS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ')
 const NUMBER_WORDS =
   `two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
   nineteen twenty`.split(/\s+/)
@@ -262,6 +296,14 @@ const ABOUT_SELF = [
   /\b(?:qui|qu'est-ce que) (?:es[- ]tu|etes[- ]vous|tu es|vous etes)\b|\bt(?:u es|'es) qui\b|\b(?:es[- ]tu|etes[- ]vous) (?:une? )?(?:ia|humain|robot|machine|modele|personne)/,
   /\bquel (?:modele|ia) (?:es[- ]tu|etes[- ]vous)\b|\bpresente[- ]toi\b|\bcomment (?:t'appelles[- ]tu|tu t'appelles|vous appelez)/,
 ]
+
+const SMALL_TALK =
+  /^\W*(?:(?:hey|hi|hello|so|and|salut|bonjour|coucou|slt)\W+)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is|s) (?:it going|life|your (?:day|night|morning|weekend)|everything)|what'?s up|sup|ca va|comment (?:ca va|vas[- ]tu|allez[- ]vous|tu vas)|tu vas bien|vous allez bien)\b/
+
+/** Whether a folded text asks how one is. */
+export function isSmallTalk(folded: string): boolean {
+  return folded.length < 60 && SMALL_TALK.test(folded.replaceAll('’', "'"))
+}
 
 /** Whether a folded text asks what can be done here. */
 export function asksForHelp(folded: string): boolean {

@@ -10,10 +10,11 @@ import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
 import { type Request, readRequest } from './request.ts'
 import { idFor, type Row } from './rows.ts'
 import { fitSpan, type Param } from './schema.ts'
-import { isMarked, rowsFor, severalNamed, type Things } from './things.ts'
+import { isLabel, isMarked, kindOf, rowsFor, severalNamed, type Things } from './things.ts'
 import { lookupsFor, type Profile } from './tools.ts'
 import { findSpans } from './values.ts'
 import type { Wording } from './wording.ts'
+import { foldText } from './words.ts'
 
 /** Something that the person wants, as far as it is settled. */
 export interface Goal {
@@ -54,9 +55,12 @@ export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
   const each = (name: string, ids: readonly Json[]): Goal[] =>
     ids.map((id) => ({ ...goal, preset: { ...goal.preset, [name]: id }, isAgreed: true }))
   if (refused?.refusal.do === 'one-by-one') return each(refused.param.name, refused.refusal.ids)
-  const ids = goal.tool.tool.params.filter(({ isId, required }) => isId && required)
+  const isNew = goal.tool.verbs.some(({ verbs }) => verbs.includes('!create'))
+  const ids = goal.tool.tool.params.filter(
+    (param) => param.required && (param.isId || (isLabel(param) && !isNew)),
+  )
   const [param] = ids.filter(({ name }) => !Object.hasOwn(goal.preset, name))
-  const values = ids.length > 0 ? undefined : severalValues(goal, situation)
+  const values = ids.some(({ isId }) => isId) ? undefined : severalValues(goal, situation)
   if (values !== undefined) return each(values.name, values.values)
   if (param === undefined || ids.length > 1) return [goal]
   const written = joinedIds(goal.text, param)
@@ -131,6 +135,8 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
       { ...goal, preset, isAgreed: goal.isAgreed || filled.residue === filled.mention },
       situation,
     )
+  const check = checkLabel(goal, { request, filled }, situation)
+  if (check !== undefined) return check
   const call = { tool: goal.tool.tool.name, args: filled.args }
   const isCalled = situation.calls.some((done) => isSame(done, call))
   const question = askFor(goal, filled, situation)
@@ -139,6 +145,32 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
   const open = goal.tool.tool.params.filter(({ name }) => !Object.hasOwn(filled.args, name))
   const text = wording.askWithout(goal.tool.tool, filled.residue, open)
   return { kind: 'ask', text, pending: { of: 'without', goal } }
+}
+
+/** What is done only to a thing that there is. */
+const EXISTING = new Set(['!delete', '!rename', '!copy', '!read', '!detail', '!archive'])
+
+/** The name of a thing is looked for among those that there are, before something is done to it or it is shown. */
+function checkLabel(
+  goal: Goal,
+  { request, filled }: Pick<Search, 'request' | 'filled'>,
+  situation: Situation,
+): Step | undefined {
+  const families = goal.tool.verbs.flatMap(({ verbs }) => verbs)
+  const param = goal.tool.tool.params.find(isLabel)
+  const value = param && filled.args[param.name]
+  const isExisting = families.some((family) => EXISTING.has(family)) && !families.includes('!create')
+  if (typeof value !== 'string' || !isExisting || families.includes('!search')) return undefined
+  if (param === undefined || Object.hasOwn(goal.preset, param.name)) return undefined
+  const nouns = kindOf(param, goal.tool, situation.things)
+  const rows = rowsFor(param, nouns, situation.things)
+  if (rows.length > 0)
+    return rows.some(({ label }) => foldText(label) === foldText(value))
+      ? undefined
+      : askWhich(goal, { param, rows, said: value }, situation)
+  const unknown = { param, nouns, rows, isMissed: false }
+  const calls = lookUp(unknown, { goal, request, filled, situation, depth: DEEPEST }) ?? []
+  return calls.length > 0 ? { kind: 'call', calls } : undefined
 }
 
 function askFor(

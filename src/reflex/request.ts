@@ -12,8 +12,10 @@ import {
   GREETINGS,
   IDIOM_INDEX,
   isKnownWord,
+  knownWords,
   type Language,
   nounsOf,
+  numberWord,
   ordinalOf,
   STOP,
   verbsOf,
@@ -40,6 +42,7 @@ export interface Token extends Word {
   readonly isTool: boolean
   readonly start: number
   readonly end: number
+  readonly isName: boolean
 }
 
 /** How the words of requests are read. */
@@ -135,15 +138,26 @@ const LONGEST_CORRECTED = 60
 function readWords(pieces: readonly Piece[], language: Language, lexicon: Lexicon): Token[] {
   const tokens = pieces.map((piece) => readWord(piece, language, lexicon))
   const corrected =
-    tokens.length > LONGEST_CORRECTED ? tokens : tokens.map((token) => withoutTypo(token, language, lexicon))
-  return withIdioms(corrected, pieces)
+    tokens.length > LONGEST_CORRECTED
+      ? tokens
+      : tokens.map((token, at) => withoutTypo(token, tokens[at - 1], { language, lexicon }))
+  const said = pieces.map((piece, at) =>
+    corrected[at] === tokens[at] ? piece : { ...piece, word: corrected[at]?.word ?? piece.word },
+  )
+  return withIdioms(corrected, said)
 }
 
-function readWord({ word: said, start, end }: Piece, language: Language, lexicon: Lexicon): Token {
+interface Reading {
+  readonly language: Language
+  readonly lexicon: Lexicon
+}
+
+function readWord({ word: said, start, end, isName }: Piece, language: Language, lexicon: Lexicon): Token {
   const { nouns, names } = lexicon
   const grammar = language === 'fr' ? FRENCH_GRAMMAR.get(said) : undefined
   // English words that say nothing may be names in French: Nice.
-  const isForeign = language === 'fr' && grammar === undefined && STOP.has(said) && !SHARED.has(said)
+  const isForeign =
+    language === 'fr' && grammar === undefined && STOP.has(said) && (isName || said === 'nice')
   const word = grammar ?? (isForeign ? `${said}_` : said)
   const stem = stemOf(word)
   const entity = nouns.get(said)
@@ -153,15 +167,22 @@ function readWord({ word: said, start, end }: Piece, language: Language, lexicon
   const isNounOnly = language === 'en' && isPlural && (names.has(stem) || families.length > 0)
   const mayBeVerb = grammar === undefined || VERBAL_GRAMMAR.has(said)
   const verbs = mayBeVerb && !isNounOnly ? verbsOf(said, stemOf(said), language) : []
-  return { word, stem, keys, verbs, said: stemOf(said), isTool: names.has(stem), isPlural, start, end }
+  return {
+    word,
+    stem,
+    keys,
+    verbs,
+    said: stemOf(said),
+    isTool: names.has(stem),
+    isPlural,
+    isName,
+    start,
+    end,
+  }
 }
 
-function sorted(word: string): string {
-  return word.split('').sort().join('')
-}
-
-/** A word that nobody knows, and that is one of the tools' or a well-known one but for a letter. */
-function withoutTypo(token: Token, language: Language, lexicon: Lexicon): Token {
+/** A word that nobody knows, and that is one of the tools' or a well-known one but for a letter or two. */
+function withoutTypo(token: Token, before: Token | undefined, { language, lexicon }: Reading): Token {
   const { word, stem, said } = token
   const { own, labels, nouns } = lexicon
   const isKnown =
@@ -170,31 +191,42 @@ function withoutTypo(token: Token, language: Language, lexicon: Lexicon): Token 
     isKnownWord(word, stem) ||
     nouns.has(word) ||
     labels?.has(said) ||
-    ordinalOf(word) !== undefined
-  if (
-    isKnown ||
-    own.size === 0 ||
-    !/^[a-z]{3,}$/.test(word) ||
-    /^[aeiouy]*[^aeiouy]?[aeiouy]+[^aeiouy]?$/.test(word)
-  )
-    return token
-  const most = word.length > 7 ? 2 : 1
-  const near = [...own].filter(
-    (each) =>
-      each[0] === word[0] &&
-      each.length > 2 &&
-      editDistance(each, stem, most) <= most &&
-      (stem.length > 5 || each.length !== stem.length || sorted(each) === sorted(stem)),
-  )
-  const [only, more] = near
-  if (only === undefined || more !== undefined) return token
-  return { ...readWord({ ...token, word: only }, language, lexicon), said, isPlural: token.isPlural }
+    ordinalOf(word) !== undefined ||
+    numberWord(word) !== undefined
+  if (isKnown || own.size === 0 || !/^[a-z]{3,}$/.test(word) || token.isName) return token
+  const isTold = before !== undefined && BEFORE_NOUNS.has(before.word)
+  const found =
+    nearest(
+      stem,
+      [...own].filter((each) => each.length > 2),
+      isTold,
+    ) ?? nearest(word, knownWords(word[0] ?? '', language), false)
+  if (found === undefined) return token
+  return { ...readWord({ ...token, word: found }, language, lexicon), said, isPlural: token.isPlural }
 }
 
-/** Words that say nothing in both languages. */
-const SHARED = new Set(
-  'ok okay please super cool assistant bot hello hi total simple moment possible'.split(' '),
-)
+/** The one word that differs in the least letters; in short words, letters may be missing or have changed places. */
+function nearest(word: string, all: readonly string[], isLoose: boolean): string | undefined {
+  const most = word.length > 7 ? 2 : 1
+  const rated = all.flatMap((each) => {
+    if (each[0] !== word[0] || each.length < 3) return []
+    const distance = editDistance(each, word, most)
+    const isShort = Math.min(each.length, word.length) < 5
+    const isOther = isShort && each.length === word.length && !isLoose && sorted(each) !== sorted(word)
+    return distance > most || isOther || (word.length === 3 && each.length < 3) ? [] : [{ each, distance }]
+  })
+  const least = Math.min(...rated.map(({ distance }) => distance))
+  const near = rated.filter(({ distance }) => distance === least).map(({ each }) => each)
+  const little = near.filter((each) => STOP.has(each) || ordinalOf(each) !== undefined)
+  const [only = '', more] = little.length > 0 ? little : near
+  const isOne = more === undefined || little.length > 0 || stemOf(more) === stemOf(only)
+  return isOne && only !== '' ? only : undefined
+}
+
+function sorted(word: string): string {
+  return word.split('').sort().join('')
+}
+
 /** Little words that may be verbs, too. */
 const VERBAL_GRAMMAR = new Set(['suis', 'combien', 'fait'])
 const WIDEST = 7
@@ -221,7 +253,8 @@ function withIdioms(tokens: readonly Token[], pieces: readonly Piece[]): Token[]
 /** `the lamp on`, `lights off please`. */
 function isParticle(tokens: readonly Token[], at: number): boolean {
   const before = tokens[at - 1]
-  const isNoun = before !== undefined && !STOP.has(before.word) && before.verbs.length === 0
+  const isOne = before?.word === 'one' || before?.word === 'it'
+  const isNoun = before !== undefined && (isOne || !STOP.has(before.word)) && before.verbs.length === 0
   const next = tokens[at + 1]
   const isLast = next !== undefined && next.start - (tokens[at]?.end ?? 0) > 1
   return isNoun && (isLast || /^(?:|please|pls|now|again|in|thanks|then|too)$/.test(next?.word ?? ''))
@@ -235,7 +268,9 @@ function placesOf(parts: readonly string[], pieces: readonly Piece[], from: numb
       const next = parts[step + 1]
       const found = pieces.slice(at + 1, at + WIDEST).findIndex(({ word }) => word === next)
       // `put it on the list`, `put it on 2026-05-01` switch nothing on.
-      const after = next === 'on' ? (pieces[at + found + 2]?.word ?? 'please') : 'please'
+      const [behind, whom] = [pieces[at + found + 2]?.word, pieces[at + found + 3]?.word]
+      const isFavour = behind === 'for' && /^(?:me|us)$/.test(whom ?? '')
+      const after = next === 'on' && !isFavour ? (behind ?? 'please') : 'please'
       if (found < 0 || !STOP.has(after) || BEFORE_NOUNS.has(after)) return undefined
       at += found + 1
     } else {
@@ -247,7 +282,9 @@ function placesOf(parts: readonly string[], pieces: readonly Piece[], from: numb
 }
 
 /** Idioms that mean a family of verbs. */
-const VERBAL = new Set('delete look search detail select finish create change order lock on off'.split(' '))
+const VERBAL = new Set(
+  'delete look search detail select finish create change order lock on off rename copy'.split(' '),
+)
 
 function meant(token: Token, meaning: string): Token {
   if (VERBAL.has(meaning))
@@ -271,8 +308,10 @@ function meant(token: Token, meaning: string): Token {
 /** Undefined for a text that could be in either language. */
 export function languageOf(text: string, nouns: Lexicon['nouns'] = new Map()): Language | undefined {
   let [french, english] = [0, 0]
-  for (const run of text.slice(0, 2000).matchAll(/[\p{L}\p{M}]+/gu)) {
+  // Names, and parts of file names and addresses, are in no language.
+  for (const run of text.slice(0, 2000).matchAll(/(?<![.@/_\d-])[\p{L}\p{M}]+(?![@/_\d]|\.\p{L})/gu)) {
     const word = foldText(run[0])
+    if (run.index > 0 && /^\p{Lu}\p{Ll}/u.test(run[0])) continue
     if (word.length < 2 && word === run[0].toLowerCase()) continue
     const stem = stemOf(word)
     const isFrench =
@@ -317,17 +356,22 @@ export function isAsked(request: Request, at: number): boolean {
   const [before, token] = [tokens[at - 1], tokens[at]]
   const isFirst = before === undefined || clauseOf[at] !== clauseOf[at - 1]
   if (token?.word.startsWith('!')) return true
+  if (/(?:->|→|=>)\s*$/.test(request.text.slice(before?.end ?? 0, token?.start))) return false
   if (/ed$|^(?:sent|bought|done)$/.test(token?.word ?? '')) {
     const isState = /^(?:is|are|was|were)$/.test(before?.word ?? '') && (token?.verbs.length ?? 0) > 0
     if (isState && !/make sure|see (?:to it )?that|ensure/i.test(request.text)) return false
     const clause = clauseBefore(request, at)
     return (
-      !isFirst && (AUXILIARY.has(before.word) || clause.some(({ word }) => /^(?:have|get|want)$/.test(word)))
+      !isFirst &&
+      (AUXILIARY.has(before.word) || clause.some(({ word }) => /^(?:have|get|want|like|need)$/.test(word)))
     )
   }
   const said = request.text.slice(token?.start, token?.end)
+  if (request.language === 'fr' && !isFirst && /é(?:e|s|es)?$/.test(said) && !said.startsWith('cré'))
+    return false
   // `tu peux la marquer`: a French infinitive is no noun.
   if (request.language === 'fr' && /(?:er|ir|re)$/.test(said)) return true
+  if (token?.word.endsWith('ing') && /^(?:re|m|s|am|is|are|was|were)$/.test(before?.word ?? '')) return false
   if (!isFirst && STATE.has(before.word)) return false
   const isSubject = !isFirst && /^(?:i|we|you|they)$/.test(before.word)
   if (isSubject && /^(?:did|have|what)$/.test(tokens[at - 2]?.word ?? '')) return false

@@ -168,7 +168,7 @@ function listFor(
   return { rows: atHand(things, param, rows), isLatest: latest === undefined || rows[0]?.list === latest }
 }
 
-function latestList({ seen, now }: Things): number | undefined {
+export function latestList({ seen, now }: Things): number | undefined {
   return seen.findLast(({ list, isListed, id }) => isListed && list < now && id !== undefined)?.list
 }
 
@@ -189,31 +189,9 @@ export function takesRow(param: Param, nouns: readonly string[], row: Row): bool
   return (param.isId || isLabel(param)) && nouns.some((noun) => row.nouns.has(noun))
 }
 
-/** The one thing that a request points at, whatever it is: by its whole label, by a place, or by a pronoun. */
-export function referredTo(
-  { request: { tokens, spanOf } }: Pick<Claims, 'request'>,
-  things: Things,
-): readonly Row[] {
-  const rows = latestOf(things.seen).filter(({ id }) => id !== undefined)
-  const whole = mentioned(rows, tokens).filter((mention) => mention.whole)
-  if (whole.length > 0) return whole.map(({ row }) => row)
-  const latest = latestList(things)
-  const listed = things.seen.filter(({ list, id }) => list === latest && id !== undefined)
-  const place = tokens.findIndex(({ word }, at) => ordinalOf(word) !== undefined && spanOf[at] === undefined)
-  if (place >= 0) return [listed.at(ordinalOf(tokens[place]?.word ?? '') ?? 0)].flatMap((row) => row ?? [])
-  const number = tokens.findIndex((_, at) => isPlaceNumber(spanOf[at]))
-  const rest = tokens.filter(({ word, stem }, at) => at !== number && !STOP.has(word) && !FILLERS.has(stem))
-  if (number >= 0 && rest.length <= 1)
-    return [listed[Number(spanOf[number]?.value) - 1]].flatMap((row) => row ?? [])
-  const points = tokens.some(({ word }) => PRONOUNS.has(word))
-  const described = points ? mentioned(listed, tokens) : []
-  if (described.length === 1) return described.map(({ row }) => row)
-  return points ? [things.focus ?? things.seen.at(-1)].flatMap((row) => row ?? []) : []
-}
+export const FILLERS: ReadonlySet<string> = new Set(['number', 'no', 'nr', 'n', 'the'])
 
-const FILLERS = new Set(['number', 'no', 'nr', 'n', 'the'])
-
-function isPlaceNumber(span: Span | undefined): boolean {
+export function isPlaceNumber(span: Span | undefined): boolean {
   return span?.kind === 'number' && /^(?:\d{1,3}|[a-z]+)$/i.test(span.raw) && Number(span.value) >= 1
 }
 
@@ -365,7 +343,10 @@ function fillPlace(claims: Claims, param: Param, { nouns, things }: Kind): Found
     return passOn(claims, param, places)
   const meant = isLatest ? places : places.filter(({ isBare }) => !isBare)
   const rows = meant.flatMap(({ place }) => listed.at(place) ?? [])
-  if (meant.length > 1) return { kind: 'several', rows }
+  if (meant.length > 1) {
+    if (rows.length === meant.length) for (const { take } of meant) take()
+    return { kind: 'several', rows }
+  }
   const [place] = meant
   if (place) {
     place.take()
@@ -405,7 +386,13 @@ function placesOf(claims: Claims, nouns: readonly string[], things: Things): rea
   const others = Object.keys(things.entities).flatMap((entity) => things.words(entity))
   const ownerOf = (at: number): 'own' | 'other' | undefined => {
     const { keys = [] } = tokens[at] ?? {}
-    return shares(keys, nouns) ? 'own' : shares(keys, others) ? 'other' : undefined
+    if (shares(keys, nouns)) return 'own'
+    // `documents 2` may be those of the second project.
+    const isListed =
+      things.forgotten.size === 0 &&
+      claims.profile.lists &&
+      claims.profile.nouns.some((noun) => shares(noun.keys, keys))
+    return shares(keys, others) && !isListed ? 'other' : undefined
   }
   const found = new Map<number, Place>()
   let last: { readonly at: number; readonly isBare: boolean } | undefined
@@ -446,13 +433,19 @@ function numbered(claims: Claims, at: number, ownerOf: KindOf): 'own' | 'other' 
   if (!/\d/.test(spanOf[at]?.raw ?? '') && tokens[at - 1]?.word !== 'number') return undefined
   const next = tokens[at + 1]
   const counts =
-    next !== undefined && (!STOP.has(next.word) || next.word === 'of') && spanOf[at + 1] === undefined
+    next !== undefined &&
+    claims.isFree(at + 1) &&
+    (!STOP.has(next.word) || next.word === 'of') &&
+    spanOf[at + 1] === undefined
   if (counts || /^\s*[%€$£]/.test(claims.gapBefore(at + 1)) || /[€$£]\s*$/.test(claims.gapBefore(at)))
     return undefined
   const isAlone = tokens.every(
     ({ word }, place) => STOP.has(word) || FILLERS.has(word) || isPlaceNumber(spanOf[place]),
   )
-  const isFree = isAlone || BEFORE_NAMES.has(tokens[at - 1]?.word ?? '') || claims.followsTool(at)
+  const isOwner = next?.word === 's' && claims.gapBefore(at + 1).trim() !== ''
+  const isLed = at === 0 && next !== undefined && !claims.isFree(at + 1)
+  const isFree =
+    isAlone || isOwner || isLed || BEFORE_NAMES.has(tokens[at - 1]?.word ?? '') || claims.followsTool(at)
   return isFree || /#\s*$/.test(claims.gapBefore(at)) || before < at - 1 ? 'bare' : undefined
 }
 

@@ -25,7 +25,15 @@ export interface Profile {
   readonly lists: boolean
 }
 
-export const WEIGHT = { name: 1, verb: 0.8, description: 0.35, choice: 0.4, param: 0.3, about: 0.12 } as const
+export const WEIGHT = {
+  name: 1,
+  verb: 0.8,
+  description: 0.35,
+  choice: 0.4,
+  shared: 0.32,
+  param: 0.3,
+  about: 0.12,
+} as const
 
 interface Around {
   /** Marks of entities that nobody has said anything about count for nothing. */
@@ -133,6 +141,7 @@ function settingsOf(
   params: readonly Param[],
 ): Map<string, string | number | boolean> {
   const settings = new Map<string, string | number | boolean>()
+  if (verbs.some((verb) => verb.verbs.includes('!finish'))) settings.set('!finish', true)
   if (!verbs.some((verb) => verb.verbs.includes('!change'))) return settings
   for (const { choices = [], choiceWords = [] } of params)
     for (const [at, choice] of choices.entries()) {
@@ -159,7 +168,7 @@ export function withShared(profiles: readonly Profile[]): Profile[] {
     )
     for (const other of related)
       for (const [key, weight] of other.weights)
-        if (weight === WEIGHT.description && !weights.has(key)) weights.set(key, WEIGHT.param)
+        if (weight === WEIGHT.description && !weights.has(key)) weights.set(key, WEIGHT.shared)
     return { ...profile, weights }
   })
 }

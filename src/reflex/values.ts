@@ -144,8 +144,11 @@ function findArithmetic(source: string): Span[] {
   const text = withDigits(source)
   return [...text.matchAll(ARITHMETIC)].slice(0, MOST_SPANS).flatMap((match): Span[] => {
     const [whole] = match
-    if (NOT_ARITHMETIC.test(whole) && !(/^\d+[-/]\d+$/.test(whole) && SUMS.test(source))) return []
+    const isAlone = source.trim() === whole.trim()
+    if (NOT_ARITHMETIC.test(whole) && !(/^\d+[-/]\d+$/.test(whole) && (isAlone || SUMS.test(source))))
+      return []
     const raw = OPERATORS.reduce((signs, [words, sign]) => signs.replaceAll(words, sign), whole)
+      .replaceAll(/(?<=\d),(?=\d{1,2}(?!\d))/g, '.')
       .replaceAll(/\s+/g, ' ')
       .trim()
     return [{ kind: 'expression', value: raw, raw, start: match.index, end: match.index + whole.length }]
@@ -169,6 +172,7 @@ function formOf(chunk: string, at: number): Span | undefined {
   let end = chunk.length
   while (start < end && /["'“„#$€£(]/.test(chunk[start] as string)) start++
   while (end > start && /[.,:;!?"'”)%$€£]/.test(chunk[end - 1] as string)) end--
+  if (/\d['’]s$/.test(chunk.slice(start, end))) end -= 2
   const core = chunk.slice(start, end)
   const whole = classify(core)
   if (whole) return { ...whole, start: at + start, end: at + end }

@@ -5,6 +5,8 @@ export interface Piece {
   readonly word: string
   readonly start: number
   readonly end: number
+  /** Whether it has a capital that no beginning of a sentence explains. */
+  readonly isName: boolean
 }
 
 const LONGEST_WORD = 64
@@ -25,8 +27,12 @@ export function foldText(text: string): string {
 /** The words of a text, in order. `camelCase`, `snake_case` and `kebab-case` are several words. */
 export function tokenise(text: string): Piece[] {
   const tokens: Piece[] = []
+  const isShouted = !/\p{Ll}/u.test(text.slice(0, 200))
   const add = (word: string, start: number, end: number): void => {
-    if (word !== '') tokens.push({ word, start, end })
+    const isCapital = !isShouted && /^\p{Lu}/u.test(text.slice(start, start + 2))
+    const isName =
+      isCapital && !/(?:^|[.!?\n])[^\p{L}\p{N},;:]*$/u.test(text.slice(Math.max(0, start - 4), start))
+    if (word !== '') tokens.push({ word, start, end, isName })
   }
   for (const { 0: run, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     if (run.length > LONGEST_WORD) continue

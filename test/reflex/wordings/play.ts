@@ -13,13 +13,15 @@ interface ExpectedCall {
 /** One line of a file of wordings; README.md says what its fields mean. */
 export interface WordingCase {
   readonly set: SetName
+  /** The writer, in files that are split by writer. */
+  readonly person?: string
   readonly language: 'en' | 'fr'
   readonly before?: readonly string[]
   readonly say: string
   readonly expect: 'ask' | 'say' | 'none' | ExpectedCall | readonly ExpectedCall[]
 }
 
-export const WORDING_FILES = ['known', 'practice', 'held-out'] as const
+export const WORDING_FILES = ['known', 'practice', 'development', 'validation', 'held-out'] as const
 
 export function readWordings(file: (typeof WORDING_FILES)[number]): WordingCase[] {
   const text = readFileSync(new URL(`./${file}.jsonl`, import.meta.url), 'utf8')
