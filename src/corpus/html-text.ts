@@ -52,7 +52,7 @@ async function load(): Promise<Linkedom> {
   } catch {
     throw new DocumentError(
       'missing-package',
-      'HTML cannot be read without the package linkedom. Install it: npm install linkedom',
+      'HTML cannot be read without the package linkedom. Install it: npm install linkedom@0.18.13',
     )
   }
 }

@@ -10,7 +10,10 @@ interface PdfDocument {
   readonly numPages: number
   getPage(number: number): Promise<PdfPage>
   getMetadata(): Promise<{ readonly info?: { readonly Title?: unknown } }>
-  destroy(): Promise<void>
+  /** Until 1.7. */
+  destroy?(): Promise<void>
+  /** From 1.8 on. */
+  readonly loadingTask?: { destroy(): Promise<void> }
 }
 
 interface PdfPage {
@@ -41,7 +44,7 @@ export async function parsePdf(bytes: Uint8Array, limits: Required<DocumentLimit
   try {
     return { ...(await titleOf(pdf)), pages: await readPages(pdf, limits) }
   } finally {
-    await pdf.destroy()
+    await (pdf.loadingTask ?? pdf).destroy?.()
   }
 }
 
