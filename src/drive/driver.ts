@@ -64,6 +64,8 @@ export class Driver {
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
   #stopRequested = new AbortController()
+  /** Of the newest loop. */
+  #releaseRequested = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -122,12 +124,14 @@ export class Driver {
   }
 
   /**
-   * Stops after the effects under way: `pause` until a resume, `release` for others to continue. Undefined: no stop.
+   * Stops after the effects under way: `pause` until a resume, `release` for others to continue, who repeat a model call
+   * under way. Undefined: no stop.
    */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#stopping = how
     if (how === undefined) this.#stopRequested = new AbortController()
     else this.#stopRequested.abort()
+    if (how === 'release') this.#releaseRequested.abort()
   }
 
   /** Steps run one at a time, in the order of the calls. */
@@ -418,6 +422,7 @@ export class Driver {
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
     const [cancel, interrupt] = [new AbortController(), new AbortController()]
+    this.#releaseRequested = new AbortController()
     const scope = this.#scope(posts, { cancel, interrupt })
     return { batches: this.#options.run(scope, this.journal), cancel, interrupt }
   }
@@ -439,6 +444,7 @@ export class Driver {
       cancelled: cancel.signal,
       cancelledOrLost: interrupt.signal,
       stopping: this.#stopRequested.signal,
+      releasing: this.#releaseRequested.signal,
       mayAct: () => this.#mayAct(interrupt),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),

@@ -95,7 +95,8 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('on')
-  } else if (run.cancelledOrTimedOut.aborted) appendAborted(run, source, reply)
+  } else if (run.isReleasing && reply.kind === 'aborted') yield run.commit('wait')
+  else if (run.cancelledOrTimedOut.aborted) appendAborted(run, source, reply)
   else {
     const continues = await continuesWithout(run, reply)
     const isFinal = index + 1 >= models.length
@@ -306,7 +307,7 @@ async function withFiles(
 
 function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record'> {
   const { ids, timer } = run.scope
-  return { signal: run.interrupted, ids, timer, record: run }
+  return { signal: run.interruptedOrReleased, ids, timer, record: run }
 }
 
 interface PreparedRequest {
