@@ -182,7 +182,11 @@ function keyOf({ caller: { tenant, actor } }: MountCall, contextId: string): Con
 
 /** The request aborts if the client leaves before the reply is complete; a server that closes its streams leaves it as it is. */
 function cancelOnLeave({ host, request: { signal } }: MountCall, key: ContextKey): void {
-  const cancelTurn = (): void => void host.cancel(key).catch(() => {})
+  const cancelRunning = async (): Promise<void> => {
+    // A cancel without a running turn would withdraw the question that the reply ends with.
+    if ((await host.reads.info(key))?.status === 'running') await host.cancel(key)
+  }
+  const cancelTurn = (): void => void cancelRunning().catch(() => {})
   if (signal.aborted) cancelTurn()
   else signal.addEventListener('abort', cancelTurn, { once: true })
 }
