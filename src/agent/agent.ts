@@ -278,8 +278,8 @@ export class Agent<Output = unknown> {
   }
 
   /**
-   * Stops like `pause`, and releases the turn: this agent may continue after `start`, or another process at once. `save:
-   * false` leaves out the entry that records it, for hosts that close conversations often.
+   * Stops like `pause`, gives up a model call under way, and releases the turn: this agent may continue after `start`, or
+   * another process at once. `save: false` leaves out the entry that records it, for hosts that close conversations often.
    */
   async shutdown(options: ShutdownOptions = {}): Promise<void> {
     checkOptions(options, SHUTDOWN)

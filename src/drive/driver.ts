@@ -41,6 +41,7 @@ import { isLoss, Ownership } from './ownership.ts'
 import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
 import { decisionOf, isActing, isRunning, type Loop, type State } from './state.ts'
+import { StopRequest } from './stop-request.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'on' }
@@ -60,10 +61,9 @@ export class Driver {
   readonly #pending: PendingWork
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
-  #stopping: 'pause' | 'release' | undefined
+  readonly #stop = new StopRequest()
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
-  #stopRequested = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -122,12 +122,11 @@ export class Driver {
   }
 
   /**
-   * Stops after the effects under way: `pause` until a resume, `release` for others to continue. Undefined: no stop.
+   * Stops after the effects under way: `pause` until a resume, `release` for others to continue, who repeat a model call
+   * under way. Undefined: no stop.
    */
   stop(how: 'pause' | 'release' | undefined): void {
-    this.#stopping = how
-    if (how === undefined) this.#stopRequested = new AbortController()
-    else this.#stopRequested.abort()
+    this.#stop.set(how)
   }
 
   /** Steps run one at a time, in the order of the calls. */
@@ -139,7 +138,7 @@ export class Driver {
     const { state } = this.ownership
     if (state.is === 'draining') return OWNED
     try {
-      if (this.#stopping !== undefined && !isActing(state)) return await this.#stopTurn(state)
+      if (this.#stop.how !== undefined && !isActing(state)) return await this.#stopTurn(state)
       return await (state.is === 'driving' ? this.#advance(state.loop) : this.#open())
     } catch (error) {
       await this.#abandon(error)
@@ -339,7 +338,7 @@ export class Driver {
       await state.loop.batches.return(true)
       const { turn, open } = this.journal.session
       const data =
-        this.#stopping === 'pause' ? { reason: 'pause', pause: true } : { reason: SHUTDOWN_RELEASE }
+        this.#stop.how === 'pause' ? { reason: 'pause', pause: true } : { reason: SHUTDOWN_RELEASE }
       const released = open && this.ownership.append([{ type: 'release', turn, data }])
       await released?.finally(() => this.#options.telemetry?.leave())
     }
@@ -438,7 +437,7 @@ export class Driver {
       view: new LoopView(this.ownership, posts, clock.now()),
       cancelled: cancel.signal,
       cancelledOrLost: interrupt.signal,
-      stopping: this.#stopRequested.signal,
+      ...this.#stop.signals(),
       mayAct: () => this.#mayAct(interrupt),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),

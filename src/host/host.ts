@@ -91,6 +91,17 @@ export interface RequestNotice {
   readonly requests: readonly RequestData[]
 }
 
+export interface HostShutdownOptions {
+  /** The time that effects under way have to end. Default: 30 seconds. */
+  readonly graceMs?: number
+}
+
+const SHUTDOWN: OptionSet<HostShutdownOptions> = {
+  place: 'host.shutdown()',
+  options: { graceMs: { leastMs: 0 } },
+}
+const SHUTDOWN_GRACE_MS = 30_000
+
 const HOST: OptionSet<HostConfig> = {
   place: 'createHost()',
   options: {
@@ -327,14 +338,18 @@ export class Host {
   }
 
   /**
-   * Accepts nothing more, stops after the effects under way, and releases every turn: any process may go on with it. The
-   * store stays open.
+   * Accepts nothing more, gives up model calls, waits for the effects under way, and releases every turn: any process may go
+   * on with it, and asks the model again. A turn whose effects have not ended after `graceMs` stays owned by this process: another
+   * takes it over once this one has ended. The store stays open.
    */
-  async shutdown(): Promise<void> {
+  async shutdown(options: HostShutdownOptions = {}): Promise<void> {
+    checkOptions(options, SHUTDOWN)
+    const { graceMs = SHUTDOWN_GRACE_MS } = options
     this.#state = 'closed'
-    const stopped = Promise.all([this.#engine.stop(), this.#retention?.stop()])
-    await this.#pool.closeAll()
-    await stopped
+    const closed = Promise.all([this.#engine.stop(), this.#retention?.stop(), this.#pool.closeAll()])
+    const isClosed = new AbortController()
+    const grace = this.#timer.wait(graceMs, { signal: isClosed.signal })
+    await Promise.race([closed, grace]).finally(() => isClosed.abort())
   }
 
   #retentionOf(ttlMs: Readonly<Record<string, number>>): Retention | undefined {

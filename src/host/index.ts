@@ -3,7 +3,7 @@ export type { Documents, DocumentWrite, HostDocument } from './documents.ts'
 export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
 export { embeddedEngine } from './engine.ts'
 export type { EventsOptions, HostEvent } from './events.ts'
-export type { AgentSession, Host, HostConfig, RequestNotice } from './host.ts'
+export type { AgentSession, Host, HostConfig, HostShutdownOptions, RequestNotice } from './host.ts'
 export { createHost } from './host.ts'
 export type {
   HostedAgent,

@@ -63,6 +63,8 @@ export interface LoopScope {
   readonly cancelledOrLost: AbortSignal
   /** Aborts when the driver is to stop after the effects under way, for a pause or a shutdown: ends a delay. */
   readonly stopping?: AbortSignal
+  /** Aborts when the driver is to release the turn, for a shutdown: the next driver repeats a model call under way. */
+  readonly releasing?: AbortSignal
   /** Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
   readonly mayAct: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void

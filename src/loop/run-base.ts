@@ -34,6 +34,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   /** Stops the timer of the time limit, if there is one. */
   #over: (() => void) | undefined
   #signals: Signals | undefined
+  #modelSignal: AbortSignal | undefined
   #interruption: Interruption | undefined
 
   constructor(scope: S) {
@@ -89,10 +90,23 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     return this.#signals.cancelledOrTimedOut
   }
 
-  /** For model calls and waits: aborts also when the turn is lost to another driver. */
+  /** For waits: aborts also when the turn is lost to another driver. */
   get interrupted(): AbortSignal {
     this.#signals ??= this.#watchTime()
     return this.#signals.interrupted
+  }
+
+  /** For model calls: aborts also when the turn is released for a shutdown. */
+  get interruptedOrReleased(): AbortSignal {
+    const { releasing } = this.scope
+    this.#modelSignal ??=
+      releasing === undefined ? this.interrupted : AbortSignal.any([this.interrupted, releasing])
+    return this.#modelSignal
+  }
+
+  /** True if a model call under way is left to the next driver: this one only has to release the turn. */
+  get isReleasing(): boolean {
+    return this.scope.releasing?.aborted === true && !this.interrupted.aborted
   }
 
   /**

@@ -107,7 +107,10 @@ export class ConversationParts {
 
   take(event: HostEvent): readonly ConversationPart[] {
     if (event.type === 'entry') return [...this.#taken(event.entry), ...this.#entry(event.entry)]
-    if (event.type === 'text') return this.#advance('text', event.text)
+    if (event.type === 'text') {
+      const { reasoning = this.#sent('reasoning'), text } = event
+      return [...this.#advance('reasoning', reasoning), ...this.#advance('text', text)]
+    }
     return event.type === 'delta' ? this.#delta(event.event) : []
   }
 

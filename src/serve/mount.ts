@@ -11,6 +11,10 @@ export interface Mount {
   /** In the access log and the metrics. */
   readonly name: string
   readonly routes: readonly MountRoute[]
+  /** Headers that pages of allowed origins may send, beside the server's own: `x-name`, or `x-name-*` for all of that beginning. */
+  readonly requestHeaders?: readonly string[]
+  /** Headers that such pages may read, beside the server's own. */
+  readonly responseHeaders?: readonly string[]
   /** A failure in the form of the protocol. Default: problem details. */
   readonly problem?: (problem: Problem, request: Request) => Response
   /**

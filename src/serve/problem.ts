@@ -1,7 +1,9 @@
 /** Failures as problem details (RFC 9457). Never a stack trace, and of an unknown error not even its message. */
 import { type ErrorCode, HoldfastError, type JsonObject } from '../protocol/index.ts'
 
-const STATUS: Partial<Record<ErrorCode, number>> = {
+type Code = ErrorCode | 'not-taken'
+
+const STATUS: Partial<Record<Code, number>> = {
   'invalid-key': 400,
   'invalid-entry': 400,
   'invalid-option': 400,
@@ -22,6 +24,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   paused: 409,
   expired: 409,
   'nothing-to-continue': 409,
+  'not-taken': 409,
   forbidden: 403,
   overloaded: 503,
   'inbox-full': 503,
@@ -73,7 +76,7 @@ export function problemOf(error: unknown): Problem {
 
 /** The problem of a code and message of the runtime, such as those of a refused turn. */
 export function problemWith(code: string, message: string): Problem {
-  const status = STATUS[code as ErrorCode] ?? 500
+  const status = STATUS[code as Code] ?? 500
   if (code === 'not-found' || code === 'erased') return notFound().problem
   return {
     status,

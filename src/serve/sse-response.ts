@@ -7,15 +7,13 @@ export interface SseOptions {
   readonly failed: (problem: Problem) => string
   /** Called once the stream has ended, or the client has left. */
   readonly onClose: () => void
-  /** Called if the client leaves before the end. */
-  readonly onLeave?: () => void
 }
 
 export const HEARTBEAT = ': heartbeat\n\n'
 
 export function sseResponse(
   frames: AsyncGenerator<string, void, undefined>,
-  { headers = {}, failed, onClose, onLeave = () => {} }: SseOptions,
+  { headers = {}, failed, onClose }: SseOptions,
 ): Response {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -33,7 +31,6 @@ export function sseResponse(
       controller.close()
     },
     cancel: async () => {
-      onLeave()
       onClose()
       await frames.return()
     },

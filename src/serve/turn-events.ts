@@ -56,7 +56,7 @@ export async function* turnEvents(
       if (entry.type === 'turn.start') candidates = []
       candidates.push(entry)
       if (!('input' in ref) || !entry.takes?.includes(ref.input)) continue
-      if (entry.turn === 0) throw unusedProblem(entry)
+      if (isUnused(entry)) throw unusedProblem(entry)
       turn = entry.turn
       for (const each of candidates) if (each.turn === turn) yield { type: 'entry', entry: each }
       if (isEnd(entry)) return
@@ -75,10 +75,14 @@ function isEnd({ type }: Entry): boolean {
   return type === 'turn.end'
 }
 
-/** An input that was taken outside of turns began none. */
+/** An input or answer that a turn has put aside, or that was taken outside of turns. */
+function isUnused({ type, turn, data }: Entry): boolean {
+  return turn === 0 || (type === 'take' && data['as'] === 'nothing')
+}
+
 function unusedProblem({ data: { reason } }: Entry): HttpProblem {
   const why = typeof reason === 'string' ? `: ${reason}` : '.'
-  return new HttpProblem(problemWith('invalid-entry', `The message began no turn${why}`))
+  return new HttpProblem(problemWith('not-taken', `The message began no turn${why}`))
 }
 
 const PAGE = 200

@@ -3,7 +3,6 @@
  * `model.end` with the reason and the next step, before that is taken.
  */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import type { ModelError } from '../hook/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { dataOf, isLarge } from '../loop/index.ts'
 import {
@@ -19,10 +18,8 @@ import {
 import {
   type AssistantPart,
   type Entry,
-  type EntryData,
   HoldfastError,
   INPUT_HOOKS,
-  type JsonObject,
   type Message,
   quote,
 } from '../protocol/index.ts'
@@ -30,20 +27,19 @@ import type { Tool } from '../tool/index.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
+import { NOTHING_TO_SAY, runErrorHooks, sentTo, takeFailure } from './failed-attempt.ts'
 import { readChoices } from './grounding.ts'
 import { groundingContext } from './grounding-context.ts'
 import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.ts'
-import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { checkWriter, NO_MODEL, notSent, stepAfter } from './model-retry.ts'
+import { checkWriter, NO_MODEL, notSent } from './model-retry.ts'
 import { observedModel } from './observed-steps.ts'
 import { jsonRequest, withInstruction } from './output-schema.ts'
 import {
   canMakeRoom,
   fittingMessages,
   isHalfFull,
-  NO_ROOM,
   overflowsIn,
   type PromptParts,
   withLength,
@@ -51,7 +47,7 @@ import {
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { changed } from './prompt-edit.ts'
 import { deltaPipe } from './redact-deltas.ts'
-import { continuesWithout, refusedBy, warnIfBeyond, warnRefused } from './refused-files.ts'
+import { refusedBy, warnIfBeyond } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
@@ -95,34 +91,8 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('on')
-  } else if (run.cancelledOrTimedOut.aborted) appendAborted(run, source, reply)
-  else {
-    const continues = await continuesWithout(run, reply)
-    const isFinal = index + 1 >= models.length
-    const isAgain = continues || (isFinal && (await canMakeRoom(run, reply)))
-    const step = isAgain ? AGAIN : stepAfter(reply, source, attempt)
-    const isLast = step.next === 'fallback' && isFinal
-    const { next } = isLast ? { next: 'fail' } : step
-    appendFailure(run, source, { failure: reply, step: isLast ? { next } : step })
-    if (continues) warnRefused(run, source, reply)
-    const { kind, message } = reply
-    yield* runErrorHooks(run, {
-      message: run.secrets.ended(message),
-      model: source.name,
-      kind,
-      next,
-      cause: reply.cause ?? reply,
-    })
-    if (isLast) {
-      run.threw({ kind: 'model', name: source.name }, reply)
-      run.failedBy(reply.cause ?? reply)
-      await endTurn(run, 'failed', { error: errorOf(run, reply) })
-    }
-  }
+  } else yield* takeFailure(run, source, { failure: reply, index, attempt })
 }
-
-/** Without the refused files, or with a shorter prompt, the request is another one. */
-const AGAIN = { next: 'retry', waitMs: 0 } as const
 
 /** The next model and its attempt. If the models have changed since the last attempt, the current ones count. */
 function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: number } {
@@ -149,11 +119,6 @@ async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
   })
   // A stopping driver leaves here: the next attempt is not begun.
   if (stopping?.aborted && !run.interrupted.aborted) yield run.commit('wait')
-}
-
-const NOTHING_TO_SAY = {
-  code: 'nothing-to-say',
-  message: 'The conversation has no message that a model could answer. Send a message first.',
 }
 
 function isSilent({ session: { window }, scope: { definition } }: TurnRun): boolean {
@@ -306,7 +271,7 @@ async function withFiles(
 
 function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record'> {
   const { ids, timer } = run.scope
-  return { signal: run.interrupted, ids, timer, record: run }
+  return { signal: run.interruptedOrReleased, ids, timer, record: run }
 }
 
 interface PreparedRequest {
@@ -367,14 +332,6 @@ function isSteering(entry: Entry): boolean {
   return entry.type === 'input' && (dataOf(entry, 'input').steer ?? false)
 }
 
-async function* runErrorHooks(
-  run: TurnRun,
-  failure: Omit<ModelError, 'source'>,
-): AsyncGenerator<Batch, void> {
-  const error: ModelError = { source: 'model', ...failure }
-  yield* runPhase(run, 'onError', () => () => ({ error }))
-}
-
 /** Resumes after a failed call whose hooks, or whose end of the turn, did not become durable. */
 export async function* resumeAfterFailure(run: TurnRun): AsyncGenerator<Batch, void> {
   const { error = {}, model = '' } = lastOf(await run.scope.view.window(), 'model.end')?.data ?? {}
@@ -382,38 +339,6 @@ export async function* resumeAfterFailure(run: TurnRun): AsyncGenerator<Batch, v
   yield* runErrorHooks(run, { message, model, kind, next })
   if (run.open.retry === undefined) await endTurn(run, 'failed', { error: { code: 'model', ...error } })
   else if (run.open.stop === undefined) yield* runModelStep(run)
-}
-
-function sentTo({ sent }: TurnRun): Pick<EntryData['model.end'], 'sent'> {
-  return sent === undefined ? {} : { sent }
-}
-
-/** Keeps the partial reply: the person has read it. */
-function appendAborted(run: TurnRun, { name }: ModelSource, { partial, usage }: ModelFailure): void {
-  run.draft.append('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(run) })
-}
-
-function appendFailure(
-  run: TurnRun,
-  { name }: ModelSource,
-  { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
-): void {
-  const error: JsonObject = { ...failureData(run, failure), ...step }
-  const { usage } = failure
-  run.draft.append('model.end', { content: [], finish: 'error', model: name, usage, error, ...sentTo(run) })
-}
-
-function errorOf(run: TurnRun, failure: ModelFailure): JsonObject {
-  const { cause } = failure
-  const code = HoldfastError.is(cause) ? cause.code : 'model'
-  const known =
-    cause === NOTHING_TO_SAY || cause === NO_ROOM ? (cause as { readonly code: string }) : { code }
-  return { ...known, ...failureData(run, failure) }
-}
-
-/** The provider's message may be shortened, and end inside a secret. */
-function failureData(run: TurnRun, failure: ModelFailure): JsonObject {
-  return { ...failure.toData(), message: run.secrets.ended(failure.message) }
 }
 
 /** True for a message that prompts leave out. */

@@ -55,6 +55,8 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   const compacted = await compactWindow(run, { ...compact, ...(isTight ? { keep: 0 } : {}) })
   if (compacted === undefined) warnIfFull(run, await entriesSoFar(run))
   else if ('entry' in compacted) run.draft.append('compact', compacted.entry)
+  // A stopping driver leaves here: the next one asks for the summary again.
+  else if (run.isReleasing) yield run.commit('wait')
   else if (!run.cancelledOrTimedOut.aborted) run.draft.append('warning', failureWarning(run, compacted))
   if (!run.draft.isEmpty) yield run.commit('on')
 }
@@ -74,7 +76,7 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
     {
       models: model === undefined ? definition.models : [model],
       ...(instructions === undefined ? {} : { instructions }),
-      signal: run.interrupted,
+      signal: run.interruptedOrReleased,
       ids,
       timer,
     },

@@ -329,4 +329,64 @@ describe('a host', () => {
     expect(types.filter((type) => type === 'tool.start')).toHaveLength(1)
     expect(types.at(-1)).toBe('turn.end')
   })
+
+  test('shutdown gives up a model call that never answers, and another host makes it again', async () => {
+    const store = memoryStore()
+    const model = new ScriptedModel([{ stall: true, after: 'Once' }])
+    const first = createHost({ store, agents: { a: { model } } })
+    const turn = await first.send(key('a:1'), 'Hi')
+    await until('the model is asked', () => model.calls.length === 1)
+    await first.shutdown({ graceMs: 3_600_000 })
+    expect((await turn.outcome).error?.code).toBe('shutdown')
+    const second = createHost({ store, agents: { a: { model: new ScriptedModel(['Done.']) } } })
+    second.start()
+    await until('it ends', async () => (await store.head(key('a:1')))?.status === 'idle')
+    await second.shutdown()
+    expect((await store.read(key('a:1'))).map(({ type }) => type)).toEqual([
+      ...['input', 'claim', 'turn.start', 'model.start', 'release'],
+      ...['claim', 'model.start', 'model.end', 'turn.end'],
+    ])
+  })
+
+  test('shutdown gives up a summary that never comes, and the next host writes it', async () => {
+    const store = memoryStore()
+    const summary = new ScriptedModel([{ stall: true }])
+    const agent = (model: ScriptedModel, summariser: ScriptedModel) => ({
+      a: {
+        model,
+        autoCompact: { strategy: 'summary', overMessages: 2, keep: 1, model: summariser } as const,
+      },
+    })
+    const first = createHost({ store, agents: agent(new ScriptedModel(['One.']), summary) })
+    await (await first.send(key('a:1'), 'Hi')).outcome
+    await first.send(key('a:1'), 'Go on')
+    await until('the summary is asked for', () => summary.calls.length === 1)
+    await first.shutdown({ graceMs: 3_600_000 })
+    const last = new ScriptedModel(['Two.'])
+    const second = createHost({ store, agents: agent(last, new ScriptedModel(['They said hello.'])) })
+    second.start()
+    await until('it ends', async () => (await store.head(key('a:1')))?.status === 'idle')
+    await second.shutdown()
+    const types = (await store.read(key('a:1'))).map(({ type }) => type)
+    expect(types.filter((type) => type === 'compact' || type === 'warning')).toEqual(['compact'])
+  })
+
+  test('shutdown ends after its grace, and leaves an effect that never ends as a crash would', async () => {
+    const store = memoryStore()
+    const endless = defineTool({
+      name: 'endless',
+      description: 'Never ends',
+      input: z.object({}),
+      run: () => new Promise<string>(() => {}),
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: 'endless', args: {} }] }])
+    const host = createHost({ store, agents: { a: { model, tools: [endless] } } })
+    await host.send(key('a:1'), 'Hi')
+    await until('the tool runs', async () => (await store.head(key('a:1')))?.seq === 6)
+    await host.shutdown({ graceMs: 1 })
+    const head = await store.head(key('a:1'))
+    // Still owned: no other process runs the call while it may be running here.
+    expect([head?.seq, head?.lease !== undefined]).toEqual([6, true])
+    await expect(host.shutdown({ graceMs: -1 })).rejects.toMatchObject({ code: 'invalid-option' })
+  })
 })

@@ -103,7 +103,7 @@ describe('trust', () => {
     expect(await outcomeFor(KNOWN)).toEqual({ asked: [], outputs: ['lookup ran', 'pay ran', 'book ran'] })
     const { asked, outputs } = await outcomeFor(VISITOR)
     expect(asked).toEqual(['book'])
-    expect(outputs.toSorted()).toEqual([
+    expect(outputs.toSorted((a, b) => a.localeCompare(b))).toEqual([
       'Denied by trust: It is not for unknown callers. Do not repeat it; find another way, or ask.',
       'lookup ran',
     ])

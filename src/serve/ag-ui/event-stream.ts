@@ -1,4 +1,5 @@
-/** Events of a run as Server-Sent Events, made as fast as the reader takes them. */
+/** Events of a run as Server-Sent Events. */
+import { dataFrame, HEARTBEAT, sseResponse } from '../sse-response.ts'
 import type { AgUiEvent } from './wire.ts'
 
 /** Null: nothing has happened for a while. */
@@ -6,35 +7,22 @@ export type StreamItem = AgUiEvent | null
 
 const LAST: ReadonlySet<string> = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
-/** `onClose`: called once, with true if the last event of the run was given. */
+/** A failure is an event, too. `onClose`: called with true if the last event of the run was given. */
 export function eventStream(
   events: AsyncGenerator<StreamItem, void, undefined>,
   onClose: (isFinished: boolean) => void,
 ): Response {
-  const encoder = new TextEncoder()
   let isFinished = false
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await events.next()
-      if (done) {
-        onClose(isFinished)
-        controller.close()
-        return
-      }
-      isFinished ||= value !== null && LAST.has(value.type)
-      const frame = value === null ? ': heartbeat\n\n' : `data: ${JSON.stringify(value)}\n\n`
-      controller.enqueue(encoder.encode(frame))
-    },
-    cancel: async () => {
-      onClose(isFinished)
-      await events.return()
-    },
-  })
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    },
+  const frameOf = (event: StreamItem): string => {
+    if (event === null) return HEARTBEAT
+    isFinished ||= LAST.has(event.type)
+    return dataFrame(event)
+  }
+  async function* frames(): AsyncGenerator<string, void, undefined> {
+    for await (const event of events) yield frameOf(event)
+  }
+  return sseResponse(frames(), {
+    failed: ({ code, detail }) => frameOf({ type: 'RUN_ERROR', code, message: detail }),
+    onClose: () => onClose(isFinished),
   })
 }

@@ -4,13 +4,14 @@
  * The id of the run is the idempotency key of its message or answers. So a run that is sent again, to this process or
  * another, begins nothing: its events come from the journal, from the first on.
  */
-import type { Host, HostEvent, HostedTurn } from '../../host/index.ts'
-import type { ContextKey, Json, JsonObject, RequestData, TurnEvent } from '../../protocol/index.ts'
+import type { Host, HostedTurn } from '../../host/index.ts'
+import type { ContextKey, Json, JsonObject, RequestData } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import { ConversationParts } from '../conversation-parts.ts'
 import type { MountCall } from '../mount.ts'
 import type { OpenStream } from '../open-streams.ts'
-import { badRequest, HttpProblem, notFound, problemOf, problemWith } from '../problem.ts'
+import { badRequest, notFound } from '../problem.ts'
+import { type BegunTurn, begunTurn, turnEvents } from '../turn-events.ts'
 import type { StreamItem } from './event-stream.ts'
 import { messagesBefore } from './history.ts'
 import { answerOf, isClientCall } from './interrupts.ts'
@@ -27,9 +28,7 @@ export interface Run {
 
 /** A run that the journal has. */
 export interface BegunRun extends Run {
-  /** The position of its message or first answer; of the beginning of its turn, if that is known. */
-  readonly at: number
-  readonly turn?: number
+  readonly turn: BegunTurn
   /** True if the client has to get the messages before this run. */
   readonly needsHistory: boolean
 }
@@ -37,14 +36,10 @@ export interface BegunRun extends Run {
 export async function beginRun(run: Run): Promise<BegunRun> {
   const { call, key, input } = run
   const before = await call.host.reads.info(key)
-  const turn = await begin(run, before !== undefined)
-  const first = await firstEvent(turn)
-  if (first?.type === 'turn.refused') throw new HttpProblem(problemWith(first.data.code, first.data.message))
-  if (first?.seq === undefined) throw await outcomeProblem(turn)
-  const isRepeated = first.seq <= (before?.seq ?? 0)
+  const turn = await begunTurn(begin(run, before !== undefined))
+  const isRepeated = turn.seq <= (before?.seq ?? 0)
   const isNew = before === undefined
-  const needsHistory = isRepeated || (!isNew && !input.hasHistory)
-  return { ...run, at: first.seq, needsHistory, ...(first.turn > 0 ? { turn: first.turn } : {}) }
+  return { ...run, turn, needsHistory: isRepeated || (!isNew && !input.hasHistory) }
 }
 
 async function begin({ call, key, input, graphInput }: Run, exists: boolean): Promise<HostedTurn> {
@@ -90,81 +85,36 @@ async function wasMessage(host: Host, key: ContextKey, { runId }: RunInput): Pro
   return recent.some((entry) => entry.type === 'input' && entry.key === runId)
 }
 
-async function firstEvent(turn: HostedTurn): Promise<TurnEvent | undefined> {
-  for await (const event of turn) return event
-  return undefined
-}
-
-/** The turn has ended without any entry. */
-async function outcomeProblem(turn: HostedTurn): Promise<HttpProblem> {
-  const { error } = await turn.outcome
-  return new HttpProblem(problemWith(error?.code ?? 'shutdown', error?.message ?? 'The run did not begin.'))
-}
-
-/** A failure after the first event is an event, too. */
 export async function* runEvents(
-  run: BegunRun,
-  stream: OpenStream,
-): AsyncGenerator<StreamItem, void, undefined> {
-  const { threadId, runId } = run.input
-  yield { type: 'RUN_STARTED', threadId, runId, protocolVersion: PROTOCOL_VERSION }
-  try {
-    yield* begunEvents(run, stream)
-  } catch (error) {
-    const { code, detail } = problemOf(error)
-    yield { type: 'RUN_ERROR', code, message: detail }
-  }
-}
-
-async function* begunEvents(
   run: BegunRun,
   { signal }: OpenStream,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const { call, key, at } = run
-  if (run.needsHistory)
-    yield { type: 'MESSAGES_SNAPSHOT', messages: await messagesBefore(call.host, key, at) }
-  const turn = run.turn ?? (yield* untilTaken(run, signal))
-  if (turn !== undefined) yield* turnEvents(run, turn, signal)
-}
-
-/** Waits for the turn that takes the message or answer: other turns may come first. */
-async function* untilTaken(
-  { call: { host, heartbeatMs }, key, at }: BegunRun,
-  signal: AbortSignal,
-): AsyncGenerator<StreamItem, number | undefined, undefined> {
-  for await (const event of host.events(key, { since: at, heartbeatMs, signal })) {
-    if (event.type === 'heartbeat') yield null
-    if (event.type !== 'entry' || event.entry.takes?.includes(at) !== true) continue
-    const { turn, type, data } = event.entry
-    if (type !== 'take' || data['as'] !== 'nothing') return turn
-    const { reason = 'The message was not taken.' } = data as { readonly reason?: string }
-    yield { type: 'RUN_ERROR', code: 'not-taken', message: reason }
-    return undefined
-  }
-  return undefined
-}
-
-async function* turnEvents(
-  run: BegunRun,
-  turn: number,
-  signal: AbortSignal,
-): AsyncGenerator<StreamItem, void, undefined> {
-  const { call, key, at, input } = run
+  const { call, key, input, turn } = run
+  const { threadId, runId } = input
+  yield { type: 'RUN_STARTED', threadId, runId, protocolVersion: PROTOCOL_VERSION }
   const { host, heartbeatMs } = call
+  if (run.needsHistory)
+    yield { type: 'MESSAGES_SNAPSHOT', messages: await messagesBefore(host, key, turn.seq) }
   const parts = new ConversationParts()
   const events = new RunEvents(input)
   const states = new States(host, key, events)
-  yield* await states.changed()
-  for await (const event of host.events(key, { since: at - 1, heartbeatMs, signal })) {
-    if (event.type === 'heartbeat') yield null
-    if (!isOf(event, turn)) continue
+  for await (const event of turnEvents(host, key, {
+    ref: turn.ref,
+    since: turn.seq - 1,
+    heartbeatMs,
+    signal,
+  })) {
+    if (event.type === 'heartbeat') {
+      yield null
+      continue
+    }
+    if (!states.isRead) yield* await states.changed()
     for (const part of parts.take(event)) {
       yield* events.part(part)
       if (CHANGES_STATE.has(part.type)) yield* await states.changed()
       if (part.type !== 'turn.end') continue
       yield* await states.changed()
-      yield* events.end(part.end, await openAfter(run, turn, events))
-      return
+      yield* events.end(part.end, await openAfter(run, part.turn, events))
     }
   }
 }
@@ -177,12 +127,6 @@ async function openAfter(
 ): Promise<readonly RequestData[]> {
   const info = await host.reads.info(key)
   return info?.turn === turn ? host.requests(key) : events.requests
-}
-
-function isOf(event: HostEvent, turn: number): boolean {
-  if (event.type === 'entry') return event.entry.turn === turn || event.entry.type === 'input'
-  if (event.type === 'text') return event.turn === turn
-  return event.type === 'delta' && event.event.turn === turn
 }
 
 const CHANGES_STATE: ReadonlySet<string> = new Set(['selection', 'result', 'step.end'])
@@ -198,6 +142,10 @@ class States {
     this.#host = host
     this.#key = key
     this.#events = events
+  }
+
+  get isRead(): boolean {
+    return this.#last !== ''
   }
 
   async changed(): Promise<readonly AgUiEvent[]> {

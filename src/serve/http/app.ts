@@ -19,6 +19,7 @@ import { OpenStreams } from '../open-streams.ts'
 import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from '../problem.ts'
 import { addressOf, type HttpConnection } from './address.ts'
 import { Admission, type Seen } from './admission.ts'
+import { Cors } from './cors.ts'
 import { docsPage } from './docs-page.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -216,10 +217,12 @@ class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
   readonly #admission: Admission
+  readonly #cors: Cors
   readonly #metrics = new Metrics()
 
   constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
     this.#options = options
+    this.#cors = new Cors(options.cors ?? [], options.mounts ?? [])
     const { authenticate, requestsPerMinute, authFailuresPerMinute, heartbeatMs = 15_000 } = options
     const { host } = shared
     this.#admission = new Admission({ host, authenticate, requestsPerMinute, authFailuresPerMinute })
@@ -233,21 +236,10 @@ class Server {
   /** The answer to a preflight request; undefined for any other. */
   preflight(request: Request): Response | undefined {
     if (request.method !== 'OPTIONS') return undefined
-    const origin = this.#allowedOrigin(request)
+    const allowed = this.#cors.preflight(request)
     return new Response(null, {
-      status: origin === undefined ? 403 : 204,
-      headers: {
-        ...SECURITY_HEADERS,
-        ...(origin === undefined
-          ? {}
-          : {
-              ...corsHeaders(origin),
-              'access-control-allow-methods': 'GET, POST, DELETE',
-              'access-control-allow-headers':
-                'authorization, content-type, idempotency-key, last-event-id, x-api-key, x-visitor-key',
-              'access-control-max-age': '600',
-            }),
-      },
+      status: allowed === undefined ? 403 : 204,
+      headers: { ...SECURITY_HEADERS, ...allowed },
     })
   }
 
@@ -332,19 +324,10 @@ class Server {
   }
 
   #finished(request: Request, response: Response): Response {
-    const origin = this.#allowedOrigin(request)
     // The page has a policy of its own.
-    for (const [name, value] of Object.entries({
-      ...SECURITY_HEADERS,
-      ...(origin ? corsHeaders(origin) : {}),
-    }))
+    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...this.#cors.headers(request) }))
       if (!response.headers.has(name)) response.headers.set(name, value)
     return response
-  }
-
-  #allowedOrigin(request: Request): string | undefined {
-    const origin = request.headers.get('origin')
-    return origin !== null && this.#options.cors?.includes(origin) ? origin : undefined
   }
 
   #log({ request, route, status, ms, caller, code }: Logged): void {
@@ -373,10 +356,6 @@ interface Logged {
   readonly ms: number
   readonly caller?: Caller
   readonly code?: string
-}
-
-function corsHeaders(origin: string): Record<string, string> {
-  return { 'access-control-allow-origin': origin, vary: 'Origin' }
 }
 
 function decoded(params: Readonly<Record<string, string>>): Record<string, string> {

@@ -7,8 +7,6 @@ export type StreamForm = 'sse' | 'ndjson'
 
 export interface StreamOptions {
   readonly form: StreamForm
-  /** True for the last event: the stream ends with it. Default: it never ends by itself. */
-  readonly isLast?: (event: HostEvent) => boolean
   /** Aborts when the reader has left. */
   readonly onClose: () => void
 }
@@ -20,7 +18,7 @@ const UNBUFFERED = 'x-accel-buffering'
 /** Reads events as fast as the reader takes them. A failure is an `error` frame, then the end. */
 export function streamResponse(
   events: AsyncGenerator<HostEvent, void, undefined>,
-  { form, isLast = () => false, onClose }: StreamOptions,
+  { form, onClose }: StreamOptions,
 ): Response {
   const encoder = new TextEncoder()
   const frame = form === 'sse' ? sseFrame : ndjsonFrame
@@ -28,8 +26,10 @@ export function streamResponse(
     pull: async (controller) => {
       try {
         const { done, value } = await events.next()
-        if (!done) controller.enqueue(encoder.encode(frame(value)))
-        if (!done && !isLast(value)) return
+        if (!done) {
+          controller.enqueue(encoder.encode(frame(value)))
+          return
+        }
       } catch (error) {
         controller.enqueue(encoder.encode(errorFrame(form, problemOf(error))))
       }

@@ -3,6 +3,7 @@ import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf, callerName } from '../caller.ts'
 import { HttpProblem, problemWith } from '../problem.ts'
+import { type BegunTurn, begunTurn, turnEvents } from '../turn-events.ts'
 import { json, keyOf, type RouteCall } from './route.ts'
 import { type StreamForm, streamResponse } from './stream.ts'
 
@@ -27,7 +28,9 @@ export async function send(call: RouteCall): Promise<Response> {
   const key = keyOf(call)
   const idempotencyKey = keyHeader(call.request) ?? `http_${crypto.randomUUID()}`
   const { host } = call.server
-  return respond(call, key, () =>
+  return respond(
+    call,
+    key,
     host.send(key, (message ?? values ?? null) as string | JsonObject | null, {
       auth: authOf(call.caller, credentials),
       ...(goesOn ? {} : { key: idempotencyKey }),
@@ -41,7 +44,9 @@ export async function answer(call: RouteCall): Promise<Response> {
   const { answers, credentials } = call.body as { answers: Record<string, Json>; credentials?: JsonObject }
   const key = keyOf(call)
   const idempotencyKey = keyHeader(call.request)
-  return respond(call, key, () =>
+  return respond(
+    call,
+    key,
     call.server.host.answer(key, answers, {
       auth: authOf(call.caller, credentials),
       ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
@@ -50,49 +55,29 @@ export async function answer(call: RouteCall): Promise<Response> {
 }
 
 /** As a stream up to the end of the turn, as its outcome, or as soon as it is accepted. */
-async function respond(
-  call: RouteCall,
-  key: ContextKey,
-  begin: () => Promise<HostedTurn>,
-): Promise<Response> {
-  const { host } = call.server
-  const since = (await host.reads.info(key))?.seq ?? 0
+async function respond(call: RouteCall, key: ContextKey, requested: Promise<HostedTurn>): Promise<Response> {
   const form = streamForm(call.request)
-  const turn = await begin()
-  const first = await firstEvent(turn)
-  if (first?.type === 'turn.refused') {
-    const { code, message } = first.data as { code: string; message: string }
-    throw new HttpProblem(problemWith(code, message))
-  }
-  if (form !== undefined) return turnStream(call, key, { form, since, turn: first?.turn ?? 0 })
-  if (call.query['wait'] !== true) return json({ contextId: key.contextId, since }, 202)
+  const turn = await begunTurn(requested)
+  if (form !== undefined) return turnStream(call, key, { form, turn })
+  const { contextId } = key
+  if (call.query['wait'] !== true) return json({ contextId, since: turn.seq - 1 }, 202)
   const { cause: _, ...outcome } = await turn.outcome
   // The turn goes on elsewhere: the same request gets its outcome there.
   if (outcome.error?.code === 'shutdown')
     throw new HttpProblem(problemWith('shutdown', 'This server is shutting down. Send the request again.'))
-  return json({ contextId: key.contextId, ...outcome })
-}
-
-async function firstEvent(turn: HostedTurn) {
-  for await (const event of turn) return event
-  return undefined
+  return json({ contextId, ...outcome })
 }
 
 interface TurnStream {
   readonly form: StreamForm
-  readonly since: number
-  readonly turn: number
+  readonly turn: BegunTurn
 }
 
-function turnStream(call: RouteCall, key: ContextKey, { form, since, turn }: TurnStream): Response {
+function turnStream(call: RouteCall, key: ContextKey, { form, turn: { ref, seq } }: TurnStream): Response {
   const { host, streams, heartbeatMs } = call.server
   const { signal, leave } = streams.enter(callerName(call.caller), call.request)
-  const events = host.events(key, { since, heartbeatMs, signal })
-  return streamResponse(events, {
-    form,
-    isLast: (event) => event.type === 'entry' && event.entry.type === 'turn.end' && event.entry.turn >= turn,
-    onClose: leave,
-  })
+  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
+  return streamResponse(events, { form, onClose: leave })
 }
 
 /** Undefined if the caller takes JSON. */

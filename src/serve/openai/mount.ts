@@ -36,6 +36,8 @@ export function openai(options: OpenAiOptions = {}): Mount {
   return {
     name: 'openai',
     problem: errorResponse,
+    requestHeaders: ['x-conversation-id', 'openai-organization', 'openai-project', 'x-stainless-*'],
+    responseHeaders: ['x-conversation-id', 'x-should-retry'],
     routes: [
       { method: 'GET', path: '/v1/models', handle: models },
       { method: 'GET', path: '/v1/models/{model}', handle: model },
@@ -76,17 +78,15 @@ async function chat(call: MountCall, cancels: boolean): Promise<Response> {
     idOf: (turn: number) => encodeId('chatcmpl-', { turn, contextId: key.contextId }),
     includeUsage: isFields(streaming) && streaming['include_usage'] === true,
   }
-  const leaving = cancels ? cancelOf(call, key) : undefined
+  if (cancels) cancelOnLeave(call, key)
   if (request.isStream) {
     const { events, leave } = liveReply(call, key, begun)
     return sseResponse(chatFrames(events, options), {
       headers: namesConversation(key),
       failed: (problem) => dataFrame({ error: errorOf(problem) }) + DONE,
       onClose: leave,
-      ...(leaving === undefined ? {} : { onLeave: leaving }),
     })
   }
-  if (leaving !== undefined) call.request.signal.addEventListener('abort', leaving, { once: true })
   const completion = await chatCompletion(await finishedReply(call, begun), options)
   return Response.json(completion, { headers: namesConversation(key) })
 }
@@ -100,9 +100,8 @@ async function respond(call: MountCall, cancels: boolean): Promise<Response> {
   const begun = await beginTurn(call, { request, body, ...(after === undefined ? {} : { after }) })
   const { key } = begun
   const options = responseOptions(key, request.model, previous)
-  const leaving = cancels ? cancelOf(call, key) : undefined
-  if (request.isStream) return responseStream(liveReply(call, key, begun), { options, key, leaving })
-  if (leaving !== undefined) call.request.signal.addEventListener('abort', leaving, { once: true })
+  if (cancels) cancelOnLeave(call, key)
+  if (request.isStream) return responseStream(liveReply(call, key, begun), { options, key })
   const events = await finishedReply(call, begun)
   const { reason, error } = await begun.outcome
   if (reason === 'failed' || reason === 'cancelled') throw new HttpProblem(turnProblem(reason, error))
@@ -112,18 +111,13 @@ async function respond(call: MountCall, cancels: boolean): Promise<Response> {
 interface ResponseStreamOptions {
   readonly options: ResponseOptions
   readonly key: ContextKey
-  readonly leaving?: (() => void) | undefined
 }
 
-function responseStream(
-  { events, leave }: LiveReply,
-  { options, key, leaving }: ResponseStreamOptions,
-): Response {
+function responseStream({ events, leave }: LiveReply, { options, key }: ResponseStreamOptions): Response {
   return sseResponse(responseFrames(events, options), {
     headers: namesConversation(key),
     failed: (problem) => errorFrame(problem),
     onClose: leave,
-    ...(leaving === undefined ? {} : { onLeave: leaving }),
   })
 }
 
@@ -186,8 +180,15 @@ function keyOf({ caller: { tenant, actor } }: MountCall, contextId: string): Con
   return { tenant, actor, contextId }
 }
 
-function cancelOf({ host }: MountCall, key: ContextKey): () => void {
-  return () => void host.cancel(key).catch(() => {})
+/** The request aborts if the client leaves before the reply is complete; a server that closes its streams leaves it as it is. */
+function cancelOnLeave({ host, request: { signal } }: MountCall, key: ContextKey): void {
+  const cancelRunning = async (): Promise<void> => {
+    // A cancel without a running turn would withdraw the question that the reply ends with.
+    if ((await host.reads.info(key))?.status === 'running') await host.cancel(key)
+  }
+  const cancelTurn = (): void => void cancelRunning().catch(() => {})
+  if (signal.aborted) cancelTurn()
+  else signal.addEventListener('abort', cancelTurn, { once: true })
 }
 
 /** A client without a name for its conversation can go on with it under this one. */

@@ -8,6 +8,9 @@ import { exchangeStart, type TurnRef, turnEvents } from '../turn-events.ts'
 import type { UiChunk } from './chunks.ts'
 import { MessageChunks } from './message-chunks.ts'
 
+/** The header that names the version of the stream. */
+export const UI_STREAM = 'x-vercel-ai-ui-message-stream'
+
 export interface FollowedTurn {
   readonly ref: TurnRef
   /** The position of its first known entry. */
@@ -29,7 +32,7 @@ export function messageStream(call: MountCall, key: ContextKey, followed: Follow
       signal,
     })
   return sseResponse(frames(messageChunks({ host: call.host, key, followed, events })), {
-    headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
+    headers: { [UI_STREAM]: 'v1' },
     failed: ({ detail }: Problem) => dataFrame({ type: 'error', errorText: detail }) + DONE,
     onClose: leave,
   })

@@ -9,11 +9,15 @@ import { badRequest, HttpProblem } from '../problem.ts'
 import { type BegunTurn, begunTurn } from '../turn-events.ts'
 import { type ChatRequest, chatRequest } from './chat-request.ts'
 import { clientCallOf } from './message-chunks.ts'
-import { messageStream } from './message-stream.ts'
+import { messageStream, UI_STREAM } from './message-stream.ts'
 
 /** Routes below `/ui/chat` for the host's default agent, and below `/ui/agents/{agent}/chat` for each. */
 export function uiMessageStream(): Mount {
-  return { name: 'ui', routes: ['/ui/chat', '/ui/agents/{agent}/chat'].flatMap(routesBelow) }
+  return {
+    name: 'ui',
+    routes: ['/ui/chat', '/ui/agents/{agent}/chat'].flatMap(routesBelow),
+    responseHeaders: [UI_STREAM],
+  }
 }
 
 function routesBelow(path: string): readonly MountRoute[] {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool, memoryStore } from '../../../src/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
+import { until } from '../../turn/kit.ts'
 import { frames, open } from './kit.ts'
 
 const pay = defineTool({
@@ -18,6 +19,17 @@ const pay = defineTool({
 const agents = (...replies: ConstructorParameters<typeof ScriptedModel>[0] & readonly unknown[]) => ({
   a: { model: new ScriptedModel(replies), tools: [pay] },
 })
+
+/** The entries of a stream, as `turn type`, once it has ended. */
+async function entriesOf(response: Response): Promise<readonly string[]> {
+  const seen: string[] = []
+  for await (const { event, data } of frames(response))
+    seen.push(event === 'entry' ? `${String(data['turn'])} ${String(data['type'])}` : event)
+  return seen.filter((each) => each !== 'delta' && each !== 'text')
+}
+
+const TURN = (turn: number) =>
+  ['turn.start', 'model.start', 'model.end', 'turn.end'].map((type) => `${turn} ${type}`)
 
 describe('a host over HTTP', () => {
   test('has a page about every operation, without a script', async () => {
@@ -136,7 +148,42 @@ describe('a host over HTTP', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { event: string; id?: number })
-    expect(parsed.filter(({ event }) => event === 'entry').map(({ id }) => id)).toEqual([7, 8, 9, 10, 11, 12])
+    expect(parsed.filter(({ event }) => event === 'entry').map(({ id }) => id)).toEqual([9, 10, 11, 12])
+  })
+
+  test('a message repeated under its key after the end of its turn gets the same stream, to its end', async () => {
+    const { call } = await open({
+      store: memoryStore(),
+      agents: { a: { model: new ScriptedModel(['One.', 'Two.']) } },
+    })
+    const sent = (message: string, key: string) =>
+      call('/conversations/a:1/messages', {
+        json: { message },
+        headers: { accept: 'text/event-stream', 'idempotency-key': key },
+      })
+    expect(await entriesOf(await sent('Hi', 'k1'))).toEqual(TURN(1))
+    expect(await entriesOf(await sent('Ho', 'k2'))).toEqual(TURN(2))
+    expect(await entriesOf(await sent('Hi', 'k1'))).toEqual(TURN(1))
+    const accepted = await call('/conversations/a:1/messages', {
+      json: { message: 'Ho' },
+      headers: { 'idempotency-key': 'k2' },
+    })
+    // The turn comes after `since`, in a repetition, too.
+    expect(await accepted.json()).toEqual({ contextId: 'a:1', since: 8 })
+  })
+
+  test('the stream of a queued message has its own turn, not the one before', async () => {
+    const gate = Promise.withResolvers<void>()
+    const model = new ScriptedModel([() => gate.promise.then(() => 'First.'), 'Second.'])
+    const { call } = await open({ store: memoryStore(), agents: { a: { model } } })
+    const sent = (message: string) =>
+      call('/conversations/a:1/messages', { json: { message }, headers: { accept: 'text/event-stream' } })
+    const first = await sent('One')
+    await until('the first runs', () => model.calls.length === 1)
+    const second = await sent('Two')
+    gate.resolve()
+    expect(await entriesOf(second)).toEqual(TURN(2))
+    expect(await entriesOf(first)).toEqual(TURN(1))
   })
 
   test('a message sent twice under one key runs once; other content under it is a conflict', async () => {

@@ -22,7 +22,10 @@ const echo: Mount = {
         throw new HttpProblem({ status: 409, code: 'busy', detail: 'It is busy.' })
       },
     },
+    { method: 'PUT', path: '/echo/{id}', handle: () => new Response('put') },
   ],
+  requestHeaders: ['X-Echo', 'x-more-*'],
+  responseHeaders: ['x-echoed'],
   problem: ({ code, status }) => Response.json({ error: code }, { status }),
 }
 
@@ -69,5 +72,39 @@ describe('a mounted protocol', () => {
       ['echo', 413, 'too-large'],
       ['echo', 409, 'busy'],
     ])
+  })
+
+  test('has its headers and methods allowed and exposed for listed origins, and for no others', async () => {
+    const call = await server({ cors: ['https://app.example'] })
+    const asked = async (origin: string) => {
+      const { status, headers } = await call('/echo/7', {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-headers': 'x-echo,x-more-a, x-more-,x-other' },
+      })
+      const listed = (name: string) => headers.get(name)?.split(', ')
+      return {
+        status,
+        allowed: listed('access-control-allow-headers'),
+        methods: listed('access-control-allow-methods'),
+      }
+    }
+    const { status, allowed, methods } = await asked('https://app.example')
+    expect(status).toBe(204)
+    expect(allowed).toEqual(expect.arrayContaining(['authorization', 'x-echo', 'x-more-a']))
+    expect(allowed).not.toEqual(expect.arrayContaining(['x-other']))
+    expect(methods).toEqual(['GET', 'POST', 'DELETE', 'PUT'])
+    expect(await asked('https://evil.example')).toEqual({
+      status: 403,
+      allowed: undefined,
+      methods: undefined,
+    })
+    const exposed = async (origin: string) => {
+      const { headers } = await call('/echo/card', { headers: { origin } })
+      return headers.get('access-control-expose-headers')
+    }
+    expect(await exposed('https://app.example')).toBe(
+      'content-disposition, retry-after, x-visitor-key, x-echoed',
+    )
+    expect(await exposed('https://evil.example')).toBeNull()
   })
 })

@@ -29,6 +29,7 @@ async function served(
     { store: memoryStore(), agents: { helper: { model, ...agent } } },
     {
       mounts: [openai(options)],
+      cors: ['https://app.example'],
       authenticate: ({ headers }) => {
         const actor = /^Bearer (\w+)$/.exec(headers.get('authorization') ?? '')?.[1]
         return actor === undefined || actor === 'wrong' ? undefined : { tenant: 't', actor }
@@ -395,5 +396,42 @@ describe('a failure', () => {
     const stream = await client.responses.create({ model: 'helper', input: 'Hi', stream: true })
     for await (const { type } of stream) types.push(type)
     expect(types.at(-1)).toBe('response.failed')
+  })
+})
+
+describe('a page of another origin', () => {
+  const origin = 'https://app.example'
+
+  test('may send every header of the openai package, and read those of the reply', async () => {
+    const { url, client } = await served(['Hi.'])
+    const sent: string[] = []
+    const inPage = client.withOptions({
+      fetch: (input, init) => {
+        sent.push(...new Headers(init?.headers).keys())
+        return fetch(input, {
+          ...init,
+          headers: { ...Object.fromEntries(new Headers(init?.headers)), origin },
+        })
+      },
+    })
+    const { response } = await inPage.chat.completions
+      .create({ model: 'helper', messages: says('Hello') }, { ...named('1'), idempotencyKey: 'k' })
+      .withResponse()
+    expect(response.headers.get('access-control-expose-headers')).toContain('x-conversation-id')
+    // Accept needs no permission, and a page sends its own User-Agent.
+    const asked = sent.filter((name) => name !== 'accept' && name !== 'user-agent')
+    expect(asked).toContain('x-stainless-retry-count')
+    const preflight = await fetch(`${url}/v1/chat/completions`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': asked.join(','),
+      },
+    })
+    expect(preflight.status).toBe(204)
+    expect((preflight.headers.get('access-control-allow-headers') ?? '').split(', ')).toEqual(
+      expect.arrayContaining(asked),
+    )
   })
 })

@@ -1,0 +1,68 @@
+/** CORS: the pages of other origins that may call, and the methods and headers that they may use. */
+import type { Mount } from '../mount.ts'
+import { VISITOR_KEY } from './visitor.ts'
+
+const METHODS = ['GET', 'POST', 'DELETE']
+const REQUEST_HEADERS = [
+  ...['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-api-key', VISITOR_KEY],
+]
+const RESPONSE_HEADERS = ['content-disposition', 'retry-after', VISITOR_KEY]
+
+export class Cors {
+  readonly #origins: readonly string[]
+  readonly #methods: string
+  readonly #requestHeaders: readonly string[]
+  /** The beginnings of further names, as `x-name-`. */
+  readonly #prefixes: readonly string[]
+  readonly #responseHeaders: string
+
+  constructor(origins: readonly string[], mounts: readonly Mount[]) {
+    this.#origins = origins
+    this.#methods = list([...METHODS, ...mounts.flatMap(({ routes }) => routes.map(({ method }) => method))])
+    const named = mounts.flatMap(({ requestHeaders = [] }) =>
+      requestHeaders.map((name) => name.toLowerCase()),
+    )
+    this.#requestHeaders = [...REQUEST_HEADERS, ...named.filter((name) => !name.endsWith('*'))]
+    this.#prefixes = named.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
+    this.#responseHeaders = list([
+      ...RESPONSE_HEADERS,
+      ...mounts.flatMap(({ responseHeaders = [] }) => responseHeaders),
+    ])
+  }
+
+  /** The headers of a response; none if the page may not read it. */
+  headers(request: Request): Readonly<Record<string, string>> {
+    const origin = this.#allowed(request)
+    return origin === undefined
+      ? {}
+      : { ...originHeaders(origin), 'access-control-expose-headers': this.#responseHeaders }
+  }
+
+  /** The headers of the answer to a preflight request; undefined if the page may not call. */
+  preflight(request: Request): Readonly<Record<string, string>> | undefined {
+    const origin = this.#allowed(request)
+    if (origin === undefined) return undefined
+    const asked = request.headers.get('access-control-request-headers') ?? ''
+    const names = asked.split(',').map((name) => name.trim().toLowerCase())
+    const matching = names.filter((name) => this.#prefixes.some((prefix) => name.startsWith(prefix)))
+    return {
+      ...originHeaders(origin),
+      'access-control-allow-methods': this.#methods,
+      'access-control-allow-headers': list([...this.#requestHeaders, ...matching]),
+      'access-control-max-age': '600',
+    }
+  }
+
+  #allowed(request: Request): string | undefined {
+    const origin = request.headers.get('origin')
+    return origin !== null && this.#origins.includes(origin) ? origin : undefined
+  }
+}
+
+function originHeaders(origin: string): Record<string, string> {
+  return { 'access-control-allow-origin': origin, vary: 'Origin' }
+}
+
+function list(names: readonly string[]): string {
+  return [...new Set(names)].join(', ')
+}
