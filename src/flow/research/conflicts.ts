@@ -1,7 +1,17 @@
 /** Finds sentences of different documents that say different things about the same. Pure. */
 import { isNegative } from './citations.ts'
-import type { Evidence } from './evidence.ts'
-import { contentStems, isFigure, sentencesOf, sharedStems, shareOf } from './words.ts'
+import { type Evidence, evidenceStems } from './evidence.ts'
+import {
+  contentStems,
+  foldText,
+  isContentWord,
+  isFigure,
+  sentencesOf,
+  sharedStems,
+  shareOf,
+  stemOf,
+  tokensOf,
+} from './words.ts'
 
 export interface Conflict {
   readonly first: Statement
@@ -15,17 +25,20 @@ interface Statement {
 
 interface ReadStatement extends Statement {
   readonly words: readonly string[]
-  readonly figures: readonly string[]
+  /** Its figures by their unit. */
+  readonly quantities: ReadonlyMap<string, readonly string[]>
 }
 
 const MOST_CONFLICTS = 3
 /** The least part of the question, and of the shorter sentence, that must be shared. */
 const ABOUT_QUESTION = 0.6
+/** The same of the sentence itself; the rest may be in its passage: `A reserve sensor for it was bought`. */
+const SAYS_QUESTION = 0.4
 const SAME_SUBJECT = 0.6
 const SAME_STATEMENT = 0.75
 
 /**
- * Other figures for nearly the same words, or the same words with and without a negation. `queries`: the stems of the
+ * Other figures of one unit for nearly the same words, or the same words with and without a negation. `queries`: the stems of the
  * question and of its parts.
  */
 export function conflictsIn(
@@ -47,21 +60,48 @@ export function conflictsIn(
 }
 
 function statementsOf(item: Evidence, queries: readonly (readonly string[])[]): readonly ReadStatement[] {
+  const passage = evidenceStems(item)
+  const about = queries.filter((query) => shareOf(query, passage) >= ABOUT_QUESTION)
   const title = contentStems(item.title)
   return sentencesOf(item.text).flatMap((sentence) => {
     const stems = contentStems(sentence)
-    const isAbout = queries.some((query) => shareOf(query, [...stems, ...title]) >= ABOUT_QUESTION)
+    const isAbout = about.some((query) => shareOf(query, [...stems, ...title]) >= SAYS_QUESTION)
     if (!isAbout) return []
     const words = stems.filter((stem) => !isFigure(stem))
-    return words.length < 2 ? [] : [{ item, sentence, words, figures: stems.filter(isFigure) }]
+    return words.length < 2 ? [] : [{ item, sentence, words, quantities: quantitiesIn(sentence) }]
   })
 }
 
 function isConflict(a: ReadStatement, b: ReadStatement): boolean {
   const shorter = Math.min(a.words.length, b.words.length)
   const same = sharedStems(a.words, b.words).length / shorter
-  const areOtherFigures =
-    a.figures.length > 0 && b.figures.length > 0 && sharedStems(a.figures, b.figures).length === 0
+  const areOtherFigures = [...a.quantities].some(([unit, figures]) => {
+    const others = b.quantities.get(unit) ?? []
+    return others.length > 0 && !figures.some((figure) => others.includes(figure))
+  })
   if (areOtherFigures) return same >= SAME_SUBJECT
   return same >= SAME_STATEMENT && isNegative(a.sentence) !== isNegative(b.sentence)
+}
+
+const MONTHS: ReadonlySet<string> = new Set(
+  'january february march april may june july august september october november december janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre'.split(
+    ' ',
+  ),
+)
+const UNIT = /^ ?([%€$£‰]|°\s?\p{L}|\p{L}+[²³]?)/u
+const YEAR = /^(?:1[5-9]|20)\d\d$/
+
+/** Figures with the word after them, years, and figures without a unit. Days and times are none. */
+function quantitiesIn(sentence: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>()
+  for (const { word, text, start } of tokensOf(sentence)) {
+    const [before, after] = [sentence.slice(0, start), sentence.slice(start + text.length)]
+    const next = foldText(UNIT.exec(after)?.[1] ?? '')
+    if (!isFigure(word) || MONTHS.has(next) || /:$/.test(before) || /^:\d/.test(after)) continue
+    const isWord = /^\p{L}{2,}$/u.test(next)
+    const named = isWord && !isContentWord(next) ? '' : isWord ? stemOf(next) : next
+    const unit = named === '' && YEAR.test(text) ? 'year' : named
+    found.set(unit, [...(found.get(unit) ?? []), word])
+  }
+  return found
 }

@@ -1,7 +1,7 @@
 /** The question that is researched: what it asks after clarifications, what it refers back to, and its queries. Pure. */
 import { type ResearchState, userTexts } from './state.ts'
 import { refersBack } from './vagueness.ts'
-import { contentStems, isContentWord, tokensOf } from './words.ts'
+import { contentStems, isContentWord, isFigure, tokensOf } from './words.ts'
 
 export interface Question {
   readonly question: string
@@ -53,7 +53,8 @@ const JOINT =
 
 /**
  * The whole question, and its parts if it asks for several things. A part that lost the words around it keeps the
- * question's first content word: `depth of Cancale and Granville` gives `depth of Cancale` and `Granville depth`.
+ * question's first content word: `depth of Cancale and Granville` gives `depth of Cancale` and `Granville depth`. A part
+ * that is but another figure replaces that of the first: `depth in 2019 and in 2023` gives `depth in 2023`, too.
  */
 export function queriesFor({ question, about }: Question): readonly string[] {
   const whole = `${question} ${about}`.trim()
@@ -63,14 +64,21 @@ export function queriesFor({ question, about }: Question): readonly string[] {
   const queries = parts.flatMap((part) => {
     const stems = contentStems(part)
     if (stems.length === 0) return []
+    if (part !== parts[0] && stems.every(isFigure))
+      return [[withoutFigures(parts[0] ?? ''), part, about].filter((piece) => piece !== '').join(' ')]
     const isShort = stems.length < 2 && lead !== undefined && !part.includes(lead.text)
     return [[part, isShort ? lead.text : '', about].filter((piece) => piece !== '').join(' ')]
   })
   return [...new Set([whole, ...queries])].slice(0, MOST_QUERIES)
 }
 
+/** Without figures, and the preposition before each. */
+function withoutFigures(text: string): string {
+  return text.replaceAll(/(?:\b\p{L}{1,3} )?\d[\d.,]*/gu, '').trim()
+}
+
 const WEB =
-  /\b(?:(?:search|look|check|find|browse|google)\b.{0,30}\b(?:web|internet|online)|(?:on|from|in) the (?:web|internet)|online|web search|(?:sur|dans) (?:le web|internet|la toile)|en ligne|recherche web)\b/iu
+  /\b(?:(?:search|look|check|find|browse|google)\b.{0,30}\b(?:web|internet|online)|(?:on|from|in) the (?:web|internet)|(?:the (?:web|internet)|internet) says?|does the (?:web|internet) say|(?:dit|disent) (?:le web|internet)|online|web search|(?:sur|dans) (?:le web|internet|la toile)|en ligne|recherche web)\b/iu
 
 /** True if the user asks for the web. */
 export function asksForWeb(question: string): boolean {

@@ -89,7 +89,7 @@ function openPronouns(question: string, tokens: readonly Token[]): readonly stri
     const isPronoun =
       PERSONAL.has(token.word) || (DEMONSTRATIVE.has(token.word) && !isFollowedByNoun(tokens, at))
     if (!isPronoun || isRelative(tokens, at) || EXPLETIVE.has(next) || isImpersonal(tokens, at)) return false
-    return !hasClauseBefore(question, tokens, at)
+    return !hasClauseBefore(question, tokens, at) && !repeatsSubject(question, tokens, at)
   })
   return [...new Set(found.map(({ text }) => text))]
 }
@@ -98,6 +98,16 @@ function openPronouns(question: string, tokens: readonly Token[]): readonly stri
 function isRelative(tokens: readonly Token[], at: number): boolean {
   const before = tokens[at - 1]?.word
   return tokens[at]?.word === 'that' && before !== undefined && isContentWord(before)
+}
+
+/** `Quand la station a-t-elle ouvert ?`: the subject stands before the verb that the pronoun is joined to. */
+function repeatsSubject(question: string, tokens: readonly Token[], at: number): boolean {
+  const isJoined = (token: Token | undefined): boolean =>
+    token !== undefined && question[token.start - 1] === '-'
+  if (!isJoined(tokens[at])) return false
+  let verb = at
+  while (isJoined(tokens[verb])) verb -= 1
+  return tokens.slice(0, verb).some(({ word }) => isContentWord(word))
 }
 
 /** `y a-t-il`, `il y a`, `est-il vrai`. */
