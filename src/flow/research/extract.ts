@@ -27,7 +27,7 @@ const OWN_WORDS = 0.75
 const TITLE_WORDS = 0.5
 const WEIGHTS = { sentence: 0.65, passage: 0.2, score: 0.15, figure: 0.15 }
 const ASKS_FIGURE =
-  /^(?:.*\b)?(?:how (?:many|much|long|deep|high|tall|far|old|often|large|big|fast|wide|heavy)|when|what year|combien|quand|en quelle année|quelle (?:hauteur|profondeur|taille|date|année|durée))\b/iu
+  /^(?:.*\b)?(?:how (?!do\b|does\b|did\b|is\b|are\b|was\b|were\b|can\b|could\b|to\b)\p{L}+|when|what time|what year|combien|quand|en quelle année|quelle (?:hauteur|profondeur|taille|date|année|durée))\b/iu
 
 const COUNTED_WITHIN = 3
 
@@ -63,18 +63,29 @@ export function extract(evidence: readonly Evidence[], task: Extracting): readon
 function choose(sorted: readonly Candidate[]): readonly Candidate[] {
   const [best] = sorted
   if (best === undefined) return []
-  const forParts = best.parts.flatMap((_, part) => {
-    const [first] = sorted.toSorted((a, b) => (b.parts[part] ?? 0) - (a.parts[part] ?? 0))
-    return first === undefined || first.parts[part] === 0 ? [] : [first]
-  })
+  const first = new Set<Candidate>()
+  for (const [part] of best.parts.entries()) for (const each of forPart(sorted, part, first)) first.add(each)
   const near = sorted.filter(({ value }) => value >= best.value * NEAR_BEST)
   const ofDocuments = near.filter(
     ({ documentId }, at) => near.findIndex((other) => other.documentId === documentId) === at,
   )
-  const first = new Set(forParts)
   const most = Math.max(MOST_SENTENCES, first.size)
   const kept = new Set([...new Set([...first, ...ofDocuments, ...near])].slice(0, most))
   return sorted.filter((candidate) => kept.has(candidate))
+}
+
+/** The best one for a part; if another part has chosen it, also the next, if it is nearly as good. */
+function forPart(
+  sorted: readonly Candidate[],
+  part: number,
+  chosen: ReadonlySet<Candidate>,
+): readonly Candidate[] {
+  const valueOf = ({ parts }: Candidate): number => parts[part] ?? 0
+  const byPart = sorted.filter((each) => valueOf(each) > 0).toSorted((a, b) => valueOf(b) - valueOf(a))
+  const [best] = byPart
+  if (best === undefined || !chosen.has(best)) return best === undefined ? [] : [best]
+  const next = byPart.find((each) => !chosen.has(each))
+  return next !== undefined && valueOf(next) >= valueOf(best) * NEAR_BEST ? [next] : []
 }
 
 type Share = (query: readonly string[], stems: readonly string[], title: readonly string[]) => number
@@ -98,10 +109,12 @@ function weightedShare(evidence: readonly Evidence[]): Share {
   }
 }
 
+const LEAST_WEIGHT = 1
+
 /** 0 for a word that no passage has: it tells none from another. */
 function rarity(stem: string, evidence: readonly Evidence[]): number {
   const count = evidence.filter((item) => sharedStems([stem], evidenceStems(item)).length > 0).length
-  return count === 0 ? 0 : Math.log(1 + (evidence.length - count + 0.5) / (count + 0.5))
+  return count === 0 ? 0 : LEAST_WEIGHT + Math.log(1 + (evidence.length - count + 0.5) / (count + 0.5))
 }
 
 function sum(numbers: readonly number[]): number {

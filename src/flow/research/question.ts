@@ -53,23 +53,47 @@ const JOINT =
 
 /**
  * The whole question, and its parts if it asks for several things. A part that lost the words around it keeps the
- * question's first content word: `depth of Cancale and Granville` gives `depth of Cancale` and `Granville depth`. A part
- * that is but another figure replaces that of the first: `depth in 2019 and in 2023` gives `depth in 2023`, too.
+ * question's first content word, or three in place of a pronoun: `depth of Cancale and Granville` gives `depth of Cancale`
+ * and `Granville depth`. A part that is but another figure replaces that of the first part.
  */
 export function queriesFor({ question, about }: Question): readonly string[] {
   const whole = `${question} ${about}`.trim()
   const parts = question.split(JOINT).map((part) => part.replace(/[?.!\s]+$/, '').trim())
   if (parts.length < 2) return [whole]
-  const [lead] = tokensOf(question).filter(({ word }) => isContentWord(word))
-  const queries = parts.flatMap((part) => {
+  const leads = tokensOf(measureless(question)).flatMap(({ word, text }) =>
+    isContentWord(word) ? [text] : [],
+  )
+  const queries = parts.flatMap((part, at) => {
     const stems = contentStems(part)
     if (stems.length === 0) return []
-    if (part !== parts[0] && stems.every(isFigure))
-      return [[withoutFigures(parts[0] ?? ''), part, about].filter((piece) => piece !== '').join(' ')]
-    const isShort = stems.length < 2 && lead !== undefined && !part.includes(lead.text)
-    return [[part, isShort ? lead.text : '', about].filter((piece) => piece !== '').join(' ')]
+    const kept = at === 0 ? [] : keptWords(part, { stems, leads, first: parts[0] ?? '' })
+    return [[part, ...kept, about].filter((piece) => piece !== '').join(' ')]
   })
   return [...new Set([whole, ...queries])].slice(0, MOST_QUERIES)
+}
+
+interface Around {
+  readonly stems: readonly string[]
+  /** Content words of the question. */
+  readonly leads: readonly string[]
+  readonly first: string
+}
+
+const MOST_KEPT = 3
+
+/** The words of a question that a part has lost: a pronoun stands for them, or nothing does. */
+function keptWords(part: string, { stems, leads, first }: Around): readonly string[] {
+  if (stems.every(isFigure)) return [withoutFigures(first)]
+  const count = refersBack(part) ? MOST_KEPT : stems.length < 2 ? 1 : 0
+  return leads.slice(0, count).filter((word) => !part.includes(word))
+}
+
+/** Without the measure that a question asks for: `How deep is it?`. Answers seldom have its word. */
+export function measureless(question: string): string {
+  return question.replaceAll(
+    /\bhow (?!(?:many|much|do|does|did|is|are|was|were|can|could|to)\b)\p{L}+/giu,
+    '',
+  )
 }
 
 /** Without figures, and the preposition before each. */

@@ -110,11 +110,13 @@ function repeatsSubject(question: string, tokens: readonly Token[], at: number):
   return tokens.slice(0, verb).some(({ word }) => isContentWord(word))
 }
 
-/** `y a-t-il`, `il y a`, `est-il vrai`. */
+/** `y a-t-il`, `il y a`, `est-il vrai`, `faut-il`, `existe-t-il`. */
 function isImpersonal(tokens: readonly Token[], at: number): boolean {
   const [before, next] = [tokens[at - 1]?.word, tokens[at + 1]?.word]
-  const isIl = tokens[at]?.word === 'il'
-  return isIl && (next === 'y' || before === 't' || (next !== undefined && EXPLETIVE.has(next)))
+  if (tokens[at]?.word !== 'il') return false
+  const verb = before === 't' ? at - 2 : at - 1
+  const isInverted = EXPLETIVE.has(tokens[verb]?.word ?? '') || tokens[verb - 1]?.word === 'y'
+  return isInverted || next === 'y' || (next !== undefined && EXPLETIVE.has(next))
 }
 
 function isFollowedByNoun(tokens: readonly Token[], at: number): boolean {

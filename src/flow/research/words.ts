@@ -16,7 +16,7 @@ const ENGLISH = words(`
 
 const FRENCH = words(`
   ai alors as au aucun aucune aussi autre autres aux avec avoir ca car ce ceci cela celle celles celui ces cet cette ceux chaque
-  chez ci comme comment dans de depuis des donc dont du elle elles en encore entre es est et etaient etait etant ete etes etre
+  chez ci combien comme comment dans de depuis des donc dont du elle elles en encore entre es est et etaient etait etant ete etes etre
   eu eux fait faut il ils je la le les leur leurs lors lui ma mais me meme memes mes moi moins mon ne ni non nos notre nous on
   ont ou oui par parce pas pendant peu peut plus pour pourquoi puis qu quand que quel quelle quelles quels qui quoi sa sans se
   selon sera ses si soi soit son sont sous suis sur ta te tes toi ton tous tout toute toutes tres tu un une va vers voici voila
