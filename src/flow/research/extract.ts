@@ -126,7 +126,7 @@ function candidatesIn(item: Evidence, task: Extracting, share: Share): readonly 
   const given = evidenceStems(item)
   const relevant = queries.filter((stems) => isRelevant(stems, given))
   const isOwn = own.length === 0 || bestShare(own, given) >= RELEVANT_OWN
-  if (relevant.length === 0 || !isOwn || !hasCounted(task, given)) return []
+  if (relevant.length === 0 || !isOwn || !hasCounted(task, given) || !hasPrice(question, item)) return []
   const passage = Math.max(...relevant.map((stems) => shareOf(stems, given)))
   const asksFigure = ASKS_FIGURE.test(question)
   const title = contentStems(item.title)
@@ -170,6 +170,16 @@ function hasCounted({ question, queries }: Extracting, given: readonly string[])
   const counted = tokens.slice(at + 2, at + 2 + COUNTED_WITHIN).find(({ word }) => isContentWord(word))?.word
   if (counted === undefined || isFigure(counted)) return true
   return sharedStems([stemOf(counted)], given).length > 0
+}
+
+const ASKS_PRICE =
+  /\b(?:how much|what)\b.*\b(?:costs?|prices?)\b|\bcombien\b.*\bco[uû]t\p{L}*|\bquel(?:le)?s?\b.*\b(?:prix|co[uû]ts?)(?!\p{L})/iu
+const PRICE =
+  /\d ?(?:[€$£¥]|(?:euros?|dollars?|pounds?|francs?|cents?|EUR|USD|GBP)\b)|[€$£¥] ?\d|\bfree\b|\bgratuit/iu
+
+/** False if the question asks for a price and the passage has none. */
+function hasPrice(question: string, { text }: Evidence): boolean {
+  return !ASKS_PRICE.test(question) || PRICE.test(text)
 }
 
 function bestShare(queries: readonly (readonly string[])[], stems: readonly string[]): number {

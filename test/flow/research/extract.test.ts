@@ -99,6 +99,21 @@ describe('the quoted sentences', () => {
     expect(answer).toContain('The water at the mooring is 24 m deep. [2]')
   })
 
+  it('are none if a price is asked for and no passage has one', () => {
+    const documents = { Report: 'The inspection of the moorings took two days.' }
+    expect(quoted('How much did the inspection of the moorings cost?', documents)).toEqual([])
+    expect(
+      quoted('How much did the inspection of the moorings cost?', {
+        Report: 'The inspection of the moorings was 3,600 euros.',
+      }),
+    ).toHaveLength(1)
+    expect(
+      quoted("Combien a coûté l'inspection des ancrages ?", {
+        Rapport: "L'inspection des ancrages est finie.",
+      }),
+    ).toEqual([])
+  })
+
   it('are none if no passage has the thing that is counted', () => {
     const documents = { Report: 'Seals were seen around the island in 2022.' }
     expect(quoted('How many whales were seen around the island in 2022?', documents)).toEqual([])
