@@ -1,6 +1,7 @@
 /** Finds sentences of different documents that say different things about the same. Pure. */
 import { isNegative } from './citations.ts'
 import { type Evidence, evidenceStems } from './evidence.ts'
+import { isHeading } from './extract.ts'
 import {
   contentStems,
   foldText,
@@ -25,6 +26,8 @@ interface Statement {
 
 interface ReadStatement extends Statement {
   readonly words: readonly string[]
+  /** It has the words of the question itself, without its passage. */
+  readonly isDirect: boolean
   /** Its figures by their unit. */
   readonly quantities: ReadonlyMap<string, readonly string[]>
 }
@@ -65,10 +68,11 @@ function statementsOf(item: Evidence, queries: readonly (readonly string[])[]): 
   const title = contentStems(item.title)
   return sentencesOf(item.text).flatMap((sentence) => {
     const stems = contentStems(sentence)
-    const isAbout = about.some((query) => shareOf(query, [...stems, ...title]) >= SAYS_QUESTION)
-    if (!isAbout) return []
+    const share = Math.max(0, ...about.map((query) => shareOf(query, [...stems, ...title])))
     const words = stems.filter((stem) => !isFigure(stem))
-    return words.length < 2 ? [] : [{ item, sentence, words, quantities: quantitiesIn(sentence) }]
+    if (share < SAYS_QUESTION || words.length < 2 || isHeading(sentence, title)) return []
+    const isDirect = share >= ABOUT_QUESTION
+    return [{ item, sentence, words, isDirect, quantities: quantitiesIn(sentence) }]
   })
 }
 
@@ -80,6 +84,7 @@ function isConflict(a: ReadStatement, b: ReadStatement): boolean {
     return others.length > 0 && !figures.some((figure) => others.includes(figure))
   })
   if (areOtherFigures) return same >= SAME_SUBJECT
+  if (!a.isDirect || !b.isDirect) return false
   return same >= SAME_STATEMENT && isNegative(a.sentence) !== isNegative(b.sentence)
 }
 
@@ -91,17 +96,17 @@ const MONTHS: ReadonlySet<string> = new Set(
 const UNIT = /^ ?([%€$£‰]|°\s?\p{L}|\p{L}+[²³]?)/u
 const YEAR = /^(?:1[5-9]|20)\d\d$/
 
-/** Figures with the word after them, years, and figures without a unit. Days and times are none. */
+/** Figures with the unit after them, and years. Days, times and figures without a unit, as in tables, are left out. */
 function quantitiesIn(sentence: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>()
   for (const { word, text, start } of tokensOf(sentence)) {
     const [before, after] = [sentence.slice(0, start), sentence.slice(start + text.length)]
     const next = foldText(UNIT.exec(after)?.[1] ?? '')
-    if (!isFigure(word) || MONTHS.has(next) || /:$/.test(before) || /^:\d/.test(after)) continue
+    if (!isFigure(word) || MONTHS.has(next) || before.endsWith(':') || /^:\d/.test(after)) continue
     const isWord = /^\p{L}{2,}$/u.test(next)
     const named = isWord && !isContentWord(next) ? '' : isWord ? stemOf(next) : next
     const unit = named === '' && YEAR.test(text) ? 'year' : named
-    found.set(unit, [...(found.get(unit) ?? []), word])
+    if (unit !== '') found.set(unit, [...(found.get(unit) ?? []), word])
   }
   return found
 }

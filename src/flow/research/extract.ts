@@ -151,7 +151,7 @@ function candidatesIn(item: Evidence, task: Extracting, share: Share): readonly 
 const LONGEST_HEADING = 8
 
 /** A heading, or the title again: it names a subject, and says nothing about it. */
-function isHeading(sentence: string, title: readonly string[]): boolean {
+export function isHeading(sentence: string, title: readonly string[]): boolean {
   const stems = contentStems(sentence)
   if (sentence.startsWith('#') || shareOf(stems, title) === 1) return true
   const isOpen = !/[.!?…:;]["”»)\]]{0,3}$/.test(sentence)

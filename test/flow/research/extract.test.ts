@@ -157,6 +157,23 @@ describe('a conflict', () => {
     ).toBe(1)
   })
 
+  it('is not a heading beside a negation, or a row of another table', () => {
+    expect(
+      conflicts(
+        'Which animals live in holdfasts?',
+        'Animals in the holdfasts\n\nCrabs are common.',
+        'It has no roots: dozens of animals live between the fingers of holdfasts.',
+      ),
+    ).toBe(0)
+    expect(
+      conflicts(
+        'How high was the canopy at the rock?',
+        '| Canopy rock | 6.2 | 0.95 |',
+        '| Canopy rock | 4.9 | 0.90 |',
+      ),
+    ).toBe(0)
+  })
+
   it('is not a figure beside a name, a day or another unit', () => {
     const question = 'How much did the reserve sensor for the tide gauge cost?'
     const cost = 'The reserve sensor for the tide gauge was 18,400 euros.'

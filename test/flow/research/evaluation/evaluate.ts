@@ -107,7 +107,7 @@ async function rank(
   )
 }
 
-export function judgeScenario({ id, must, mustNot }: Scenario, trace: TraceParts): JudgedScenario {
+function judgeScenario({ id, must, mustNot }: Scenario, trace: TraceParts): JudgedScenario {
   const seen = [...trace.agents, ...trace.tools]
   return {
     id,
@@ -134,6 +134,8 @@ export interface Figures {
   readonly bothCited: Tally
   readonly contradictionsCited: Tally
   readonly contradictionsNamed: Tally
+  /** Conflicts are named for questions without a contradiction. */
+  readonly falseConflicts: Tally
   readonly refused: Tally
   readonly clarified: Tally
   readonly followedUp: Tally
@@ -159,6 +161,10 @@ export function figuresOf({ ranking, plainRanking, answers, citations, scenarios
     bothCited: of('two-documents', right),
     contradictionsCited: of('contradiction', right),
     contradictionsNamed: of('contradiction', ({ namesConflict }) => namesConflict),
+    falseConflicts: of(
+      'one-passage two-documents unanswerable follow-up',
+      ({ hasConflicts }) => hasConflicts,
+    ),
     refused: of('unanswerable', right),
     clarified: of('vague', right),
     followedUp: of('follow-up', right),

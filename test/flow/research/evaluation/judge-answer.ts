@@ -13,6 +13,8 @@ export interface JudgedAnswer {
   readonly saysQuotes: boolean
   /** A conflict is named between the documents of the groups. */
   readonly namesConflict: boolean
+  /** Any conflict is named. */
+  readonly hasConflicts: boolean
   readonly isClarification: boolean
 }
 
@@ -36,6 +38,7 @@ export async function judgeAnswer(
     isRight,
     saysQuotes: groups.every((group) => group.some(({ quote }) => said.includes(plainWords(quote)))),
     namesConflict: await namesConflict(groups, state, corpus),
+    hasConflicts: (state.context.conflicts ?? []).length > 0,
     isClarification,
   }
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { WebPage } from '../../../../src/corpus/port.ts'
 
-export const PAPERS = 'examples/papers'
+const PAPERS = 'examples/papers'
 
 export interface ExpectedPassage {
   readonly document: string
@@ -50,8 +50,10 @@ export interface Scenario {
   readonly web?: readonly WebPage[]
 }
 
-export function readQuestions(): readonly PaperQuestion[] {
-  return (read('questions.json') as { readonly questions: readonly PaperQuestion[] }).questions
+/** `held-out`: questions that no rule was changed for. */
+export function readQuestions(set: 'known' | 'held-out' = 'known'): readonly PaperQuestion[] {
+  const file = set === 'known' ? 'questions.json' : 'questions-held-out.json'
+  return (read(file) as { readonly questions: readonly PaperQuestion[] }).questions
 }
 
 export function readScenarios(): readonly Scenario[] {
