@@ -1,14 +1,14 @@
 /**
  * `npm run retrieval -- QUESTIONS DOCUMENTS…`: recall at 5 and nDCG at 5 of the corpus on a file of questions, beside a
- * plain FTS5 table of the same passages without any ranking of ours.
+ * plain FTS5 table of the same passages and tokenizer without any ranking of ours.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { sqliteCorpus } from '../src/corpus/sqlite/sqlite-corpus.ts'
 import { type Judged, judgeRanking } from '../test/corpus/judge-ranking.ts'
+import { plainIndex } from '../test/corpus/plain-index.ts'
 import { helpIfAsked } from './usage.ts'
 
 helpIfAsked(`Usage: npm run retrieval -- QUESTIONS DOCUMENTS…
@@ -45,7 +45,7 @@ try {
   for (const { source, reason } of skipped) console.log(`skipped ${source}: ${reason}`)
   console.log(`${questions.length} questions, ${added.length} documents`)
   print('corpus', await judge(async (question) => corpus.search(question)))
-  const plain = plainTable(path)
+  const plain = plainIndex(path)
   print('plain FTS5', await judge(async (question) => plain(question)))
 } finally {
   await corpus.close()
@@ -72,19 +72,4 @@ function print(name: string, { recall, ndcg, refused, answerable, unanswerable }
   console.log(
     `${name.padEnd(12)} recall@5 ${recall.toFixed(3)}, nDCG@5 ${ndcg.toFixed(3)} (${answerable} questions)${refusals}`,
   )
-}
-
-/** All words of a question, joined by OR, best five by bm25. */
-function plainTable(source: string): (question: string) => readonly Place[] {
-  const db = new DatabaseSync(':memory:')
-  db.exec(`ATTACH '${source}' AS c; CREATE VIRTUAL TABLE plain USING fts5(text)`)
-  db.exec('INSERT INTO plain (rowid, text) SELECT id, text FROM c.passage')
-  const best = db.prepare(
-    'SELECT d.source, p.page FROM plain JOIN c.passage p ON p.id = plain.rowid JOIN c.document d ON d.id = p.document WHERE plain MATCH ? ORDER BY plain.rank LIMIT 5',
-  )
-  return (question) => {
-    const words = question.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-    const query = words.map((word) => `"${word}"`).join(' OR ')
-    return query === '' ? [] : (best.all(query) as unknown as readonly Place[])
-  }
 }

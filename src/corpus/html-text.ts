@@ -7,8 +7,7 @@ interface DomNode {
   readonly nodeType: number
   readonly nodeName: string
   readonly nodeValue: string | null
-  readonly firstChild: DomNode | null
-  readonly nextSibling: DomNode | null
+  readonly childNodes: Iterable<DomNode>
   readonly textContent: string
   getAttribute(name: string): string | null
 }
@@ -68,25 +67,25 @@ function declaredEncoding(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** One pass without recursion: a page decides how deep its elements are nested. */
+/**
+ * One pass without recursion: a page decides how deep its elements are nested. Goes by `childNodes`, because a doctype of
+ * linkedom has no `nextSibling`.
+ */
 function visibleText(root: DomNode): string {
   const text: string[] = []
-  const closing: { readonly next: DomNode | null; readonly gap: string; readonly isPre: boolean }[] = []
-  let [node, isPre]: [DomNode | null, boolean] = [root.firstChild, false]
-  while (node !== null || closing.length > 0) {
-    if (node === null) {
-      const closed = closing.pop() as (typeof closing)[number]
-      text.push(closed.gap)
-      ;({ next: node, isPre } = closed)
+  const open = [{ nodes: root.childNodes[Symbol.iterator](), gap: '', isPre: false }]
+  for (let parent = open.at(-1); parent !== undefined; parent = open.at(-1)) {
+    const { value: node } = parent.nodes.next() as { readonly value: DomNode | undefined }
+    if (node === undefined) {
+      text.push(parent.gap)
+      open.pop()
+    } else if (node.nodeType === TEXT) {
+      text.push(parent.isPre ? (node.nodeValue ?? '') : flat(node.nodeValue ?? ''))
     } else if (node.nodeType === ELEMENT && !isHidden(node)) {
-      const gap = gapOf(node.nodeName.toUpperCase())
-      text.push(gap)
-      closing.push({ next: node.nextSibling, gap, isPre })
-      isPre ||= node.nodeName.toUpperCase() === 'PRE'
-      node = node.firstChild
-    } else {
-      if (node.nodeType === TEXT) text.push(isPre ? (node.nodeValue ?? '') : flat(node.nodeValue ?? ''))
-      node = node.nextSibling
+      const name = node.nodeName.toUpperCase()
+      text.push(gapOf(name))
+      const isPre = parent.isPre || name === 'PRE'
+      open.push({ nodes: node.childNodes[Symbol.iterator](), gap: gapOf(name), isPre })
     }
   }
   return text

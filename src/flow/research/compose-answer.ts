@@ -4,7 +4,7 @@ import { confidenceOf, LOW_CONFIDENCE } from './confidence.ts'
 import { type Conflict, conflictsIn } from './conflicts.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'
 import { extract } from './extract.ts'
-import { type Question, queriesFor, questionOf } from './question.ts'
+import { measureless, type Question, queriesFor, questionOf } from './question.ts'
 import type { ResearchState, ResearchUpdate } from './state.ts'
 import { type Texts, textsIn } from './texts.ts'
 import { contentStems, languageOf, shareOf } from './words.ts'
@@ -43,8 +43,14 @@ export function taskOf(state: ResearchState): Task {
 
 /** A part of a question with a single content word is too short to compare. */
 function queryStems(question: Question): readonly (readonly string[])[] {
-  const [whole = [], ...parts] = queriesFor(question).map((query) => contentStems(query))
+  const [whole = [], ...parts] = queriesFor(question).map(queryStemsOf)
   return [whole, ...parts.filter(({ length }) => length > 1)].filter(({ length }) => length > 0)
+}
+
+/** A question about a measure alone keeps its word. */
+function queryStemsOf(query: string): readonly string[] {
+  const stems = contentStems(measureless(query))
+  return stems.length < 2 ? contentStems(query) : stems
 }
 
 export function extracted(task: Task): string {

@@ -1,7 +1,7 @@
 /** The question that is researched: what it asks after clarifications, what it refers back to, and its queries. Pure. */
 import { type ResearchState, userTexts } from './state.ts'
 import { refersBack } from './vagueness.ts'
-import { contentStems, isContentWord, tokensOf } from './words.ts'
+import { contentStems, isContentWord, isFigure, tokensOf } from './words.ts'
 
 export interface Question {
   readonly question: string
@@ -53,24 +53,56 @@ const JOINT =
 
 /**
  * The whole question, and its parts if it asks for several things. A part that lost the words around it keeps the
- * question's first content word: `depth of Cancale and Granville` gives `depth of Cancale` and `Granville depth`.
+ * question's first content word, or three in place of a pronoun: `depth of Cancale and Granville` gives `depth of Cancale`
+ * and `Granville depth`. A part that is but another figure replaces that of the first part.
  */
 export function queriesFor({ question, about }: Question): readonly string[] {
   const whole = `${question} ${about}`.trim()
   const parts = question.split(JOINT).map((part) => part.replace(/[?.!\s]+$/, '').trim())
   if (parts.length < 2) return [whole]
-  const [lead] = tokensOf(question).filter(({ word }) => isContentWord(word))
-  const queries = parts.flatMap((part) => {
+  const leads = tokensOf(measureless(question)).flatMap(({ word, text }) =>
+    isContentWord(word) ? [text] : [],
+  )
+  const queries = parts.flatMap((part, at) => {
     const stems = contentStems(part)
     if (stems.length === 0) return []
-    const isShort = stems.length < 2 && lead !== undefined && !part.includes(lead.text)
-    return [[part, isShort ? lead.text : '', about].filter((piece) => piece !== '').join(' ')]
+    const kept = at === 0 ? [] : keptWords(part, { stems, leads, first: parts[0] ?? '' })
+    return [[part, ...kept, about].filter((piece) => piece !== '').join(' ')]
   })
   return [...new Set([whole, ...queries])].slice(0, MOST_QUERIES)
 }
 
+interface Around {
+  readonly stems: readonly string[]
+  /** Content words of the question. */
+  readonly leads: readonly string[]
+  readonly first: string
+}
+
+const MOST_KEPT = 3
+
+/** The words of a question that a part has lost: a pronoun stands for them, or nothing does. */
+function keptWords(part: string, { stems, leads, first }: Around): readonly string[] {
+  if (stems.every(isFigure)) return [withoutFigures(first)]
+  const count = refersBack(part) ? MOST_KEPT : stems.length < 2 ? 1 : 0
+  return leads.slice(0, count).filter((word) => !part.includes(word))
+}
+
+/** Without the measure that a question asks for: `How deep is it?`. Answers seldom have its word. */
+export function measureless(question: string): string {
+  return question.replaceAll(
+    /\bhow (?!(?:many|much|do|does|did|is|are|was|were|can|could|to)\b)\p{L}+/giu,
+    '',
+  )
+}
+
+/** Without figures, and the preposition before each. */
+function withoutFigures(text: string): string {
+  return text.replaceAll(/(?:\b\p{L}{1,3} )?\d[\d.,]*/gu, '').trim()
+}
+
 const WEB =
-  /\b(?:(?:search|look|check|find|browse|google)\b.{0,30}\b(?:web|internet|online)|(?:on|from|in) the (?:web|internet)|online|web search|(?:sur|dans) (?:le web|internet|la toile)|en ligne|recherche web)\b/iu
+  /\b(?:(?:search|look|check|find|browse|google)\b.{0,30}\b(?:web|internet|online)|(?:on|from|in) the (?:web|internet)|(?:the (?:web|internet)|internet) says?|does the (?:web|internet) say|(?:dit|disent) (?:le web|internet)|online|web search|(?:sur|dans) (?:le web|internet|la toile)|en ligne|recherche web)\b/iu
 
 /** True if the user asks for the web. */
 export function asksForWeb(question: string): boolean {

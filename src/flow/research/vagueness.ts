@@ -89,7 +89,7 @@ function openPronouns(question: string, tokens: readonly Token[]): readonly stri
     const isPronoun =
       PERSONAL.has(token.word) || (DEMONSTRATIVE.has(token.word) && !isFollowedByNoun(tokens, at))
     if (!isPronoun || isRelative(tokens, at) || EXPLETIVE.has(next) || isImpersonal(tokens, at)) return false
-    return !hasClauseBefore(question, tokens, at)
+    return !hasClauseBefore(question, tokens, at) && !repeatsSubject(question, tokens, at)
   })
   return [...new Set(found.map(({ text }) => text))]
 }
@@ -100,11 +100,23 @@ function isRelative(tokens: readonly Token[], at: number): boolean {
   return tokens[at]?.word === 'that' && before !== undefined && isContentWord(before)
 }
 
-/** `y a-t-il`, `il y a`, `est-il vrai`. */
+/** `Quand la station a-t-elle ouvert ?`: the subject stands before the verb that the pronoun is joined to. */
+function repeatsSubject(question: string, tokens: readonly Token[], at: number): boolean {
+  const isJoined = (token: Token | undefined): boolean =>
+    token !== undefined && question[token.start - 1] === '-'
+  if (!isJoined(tokens[at])) return false
+  let verb = at
+  while (isJoined(tokens[verb])) verb -= 1
+  return tokens.slice(0, verb).some(({ word }) => isContentWord(word))
+}
+
+/** `y a-t-il`, `il y a`, `est-il vrai`, `faut-il`, `existe-t-il`. */
 function isImpersonal(tokens: readonly Token[], at: number): boolean {
   const [before, next] = [tokens[at - 1]?.word, tokens[at + 1]?.word]
-  const isIl = tokens[at]?.word === 'il'
-  return isIl && (next === 'y' || before === 't' || (next !== undefined && EXPLETIVE.has(next)))
+  if (tokens[at]?.word !== 'il') return false
+  const verb = before === 't' ? at - 2 : at - 1
+  const isInverted = EXPLETIVE.has(tokens[verb]?.word ?? '') || tokens[verb - 1]?.word === 'y'
+  return isInverted || next === 'y' || (next !== undefined && EXPLETIVE.has(next))
 }
 
 function isFollowedByNoun(tokens: readonly Token[], at: number): boolean {

@@ -16,7 +16,7 @@ const ENGLISH = words(`
 
 const FRENCH = words(`
   ai alors as au aucun aucune aussi autre autres aux avec avoir ca car ce ceci cela celle celles celui ces cet cette ceux chaque
-  chez ci comme comment dans de depuis des donc dont du elle elles en encore entre es est et etaient etait etant ete etes etre
+  chez ci combien comme comment dans de depuis des donc dont du elle elles en encore entre es est et etaient etait etant ete etes etre
   eu eux fait faut il ils je la le les leur leurs lors lui ma mais me meme memes mes moi moins mon ne ni non nos notre nous on
   ont ou oui par parce pas pendant peu peut plus pour pourquoi puis qu quand que quel quelle quelles quels qui quoi sa sans se
   selon sera ses si soi soit son sont sous suis sur ta te tes toi ton tous tout toute toutes tres tu un une va vers voici voila
@@ -26,13 +26,13 @@ const FRENCH = words(`
 const FILLERS = words(`
   anything ask asking chose choses concerne concerning connais connaitre description describe detail details dire dis dites dont
   everything explain explanation explique expliquer expliquez find information informations infos inform know learn look mean
-  means meant mention mentioned more overview parle parler parlez question quelque question regarding sais savoir say says
-  something stuff sujet sure talk tell thing things topic truc understand want wondering donne donner donnez cherche chercher`)
+  means meant mention mentioned more overview parle parler parlez question quelque question regarding resume resumer resumez
+  sais savoir say says something stuff sujet summarise summarize summary sure talk tell thing things topic truc understand want wondering donne donner donnez cherche chercher`)
 
 const EMPTY: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
 
-/** Numbers keep their decimals; `l'eau` is one word and an article. */
-const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+/gu
+/** Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. */
+const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d+)?/gu
 const MARKS = /\p{M}+/gu
 
 /** Small letters without accents. */
@@ -55,7 +55,7 @@ export interface Token {
 
 export function tokensOf(text: string): readonly Token[] {
   return [...text.matchAll(TOKEN)].map(({ 0: found, index }) => ({
-    word: isFigure(found) ? figureOf(found) : foldText(found),
+    word: isFigure(found) ? figureOf(found) : foldText(found).replace('-', ''),
     text: found,
     start: index,
   }))
@@ -131,23 +131,45 @@ const INITIAL = /(?:^|[\s(])\p{Lu}\.$/u
 const BLOCK = /\n\n|\n(?= ?(?:[-*#|>]|\d{1,3}\. ))/
 const SENTENCE_END = /(?<=[.!?…]["”»)\]]{0,3}) (?=[\p{Lu}\p{N}"“«([*_])/u
 
-/** Sentences with single blanks. Empty lines end sentences; abbreviations do not. */
+/** Sentences with single blanks. Empty lines, headings and rows of tables end sentences; abbreviations do not. */
 export function sentencesOf(text: string): readonly string[] {
   // Runs of blanks first: patterns that meet one at each of its places take quadratic time.
   const even = text.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/(?: ?\n){2,}/g, '\n\n')
-  return even.split(BLOCK).flatMap((block) => {
-    const sentences: string[] = []
-    let open = ''
-    for (const part of block.replaceAll(/ ?\n ?/g, ' ').split(SENTENCE_END)) {
-      open = open === '' ? part : `${open} ${part}`
-      const tail = open.slice(-LONGEST_ABBREVIATION)
-      if (ABBREVIATION.test(tail) || INITIAL.test(tail)) continue
-      sentences.push(open.trim())
-      open = ''
-    }
-    return [...sentences, open.trim()].filter((sentence) => sentence !== '')
-  })
+  return withBlocks(even)
+    .split(BLOCK)
+    .flatMap((block) => {
+      const sentences: string[] = []
+      let open = ''
+      for (const part of block.replaceAll(/ ?\n ?/g, ' ').split(SENTENCE_END)) {
+        open = open === '' ? part : `${open} ${part}`
+        const tail = open.slice(-LONGEST_ABBREVIATION)
+        if (ABBREVIATION.test(tail) || INITIAL.test(tail)) continue
+        sentences.push(open.trim())
+        open = ''
+      }
+      return [...sentences, open.trim()].filter((sentence) => sentence !== '')
+    })
 }
+
+/** Lines of a paragraph are about as long as the longest line. */
+const SHORT_LINE = 0.7
+
+/**
+ * An empty line after each short line, if the next one begins anew, and before a page number: text of a PDF has headings and
+ * rows of tables in lines of their own, and no empty lines.
+ */
+function withBlocks(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim())
+  const width = Math.max(...lines.slice(0, MOST_LINES).map(({ length }) => length))
+  const ended = lines.map((line, at) => {
+    const next = lines[at + 1] ?? ''
+    const isShort = line.length < width * SHORT_LINE && /^[\p{Lu}\p{N}"“«(]/u.test(next)
+    return line !== '' && (isShort || /^\d+$/.test(next)) ? `${line}\n` : line
+  })
+  return ended.join('\n')
+}
+
+const MOST_LINES = 10_000
 
 const SIGNS: Readonly<Record<Language, ReadonlySet<string>>> = {
   en: words(

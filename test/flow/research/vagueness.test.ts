@@ -16,6 +16,9 @@ test.each([
   ['What about that?', 'ambiguous reference: what "that" refers to'],
   ['Who wrote this paper?', 'ambiguous reference: what "this paper" refers to'],
   ['What does the paper say?', 'ambiguous reference: what "the paper" refers to'],
+  ['Summarise the paper.', 'ambiguous reference: what "the paper" refers to'],
+  ['Résume le rapport', 'ambiguous reference: what "le rapport" refers to'],
+  ['Combien coûte-t-il ?', 'ambiguous reference: what "il" refers to'],
   ['Tell me more', 'missing context: the topic'],
   ['I have a question', 'missing context: the topic'],
   [
@@ -35,6 +38,8 @@ test.each([
 test.each([
   'How deep is the harbour of Cancale?',
   'What is BERT and how does it work?',
+  'De combien l’ancre a-t-elle bougé ?',
+  'Quand la station a-t-elle été fondée ?',
   'If a ship enters the harbour, where does it moor?',
   'How long does it take to cross the bay?',
   'Is it true that oysters filter water?',

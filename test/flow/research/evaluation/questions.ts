@@ -1,0 +1,86 @@
+/** The questions and scenarios of examples/papers, with their expectations. */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { WebPage } from '../../../../src/corpus/port.ts'
+
+const PAPERS = 'examples/papers'
+
+export interface ExpectedPassage {
+  readonly document: string
+  readonly page: number
+  readonly quote: string
+}
+
+export type QuestionKind =
+  | 'one-passage'
+  | 'two-documents'
+  | 'unanswerable'
+  | 'vague'
+  | 'follow-up'
+  | 'contradiction'
+
+export interface PaperQuestion {
+  readonly id: string
+  readonly kind: QuestionKind
+  readonly language: 'en' | 'fr'
+  readonly question: string
+  /** Asked before it, in the same conversation. */
+  readonly after?: string
+  readonly expect: {
+    /** Groups: each has to be found, by any one of its passages. */
+    readonly passages?: readonly (readonly ExpectedPassage[])[]
+    /** The kinds of clarification that are right. */
+    readonly clarification?: readonly string[]
+    readonly found?: false
+    readonly conflict?: true
+  }
+}
+
+export interface TraceParts {
+  readonly agents: readonly string[]
+  readonly tools: readonly string[]
+}
+
+export interface Scenario {
+  readonly id: string
+  readonly category: string
+  readonly question: string
+  readonly must: TraceParts
+  readonly mustNot: TraceParts
+  /** The pages that a web search finds. */
+  readonly web?: readonly WebPage[]
+}
+
+/** `held-out`: questions that no rule was changed for. */
+export function readQuestions(set: 'known' | 'held-out' = 'known'): readonly PaperQuestion[] {
+  const file = set === 'known' ? 'questions.json' : 'questions-held-out.json'
+  return (read(file) as { readonly questions: readonly PaperQuestion[] }).questions
+}
+
+export function readScenarios(): readonly Scenario[] {
+  return (read('scenarios.json') as { readonly scenarios: readonly Scenario[] }).scenarios
+}
+
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(`${PAPERS}/${name}`, 'utf8'))
+}
+
+/** The documents alone: the README of the folder names their contradictions. */
+export function paperFiles(): readonly string[] {
+  return readdirSync(PAPERS)
+    .filter((name) => name !== 'README.md' && !name.endsWith('.json'))
+    .map((name) => `${PAPERS}/${name}`)
+}
+
+/** The words of a text, between single blanks, for comparisons without layout and punctuation. */
+export function plainWords(text: string): string {
+  return ` ${wordsIn(text).join(' ')} `
+}
+
+export function wordsIn(text: string): readonly string[] {
+  return (
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  )
+}
