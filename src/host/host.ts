@@ -182,6 +182,11 @@ export class Host {
     return this.#catalog.valueGraphs
   }
 
+  /** True for the name of a flow: a graph that takes messages. */
+  isFlow(name: string): boolean {
+    return this.#catalog.graphs.includes(name) && !this.graphs.includes(name)
+  }
+
   /** Those of `names` that a caller may talk to by the rules of trust alone. */
   namesFor(principal: Principal): readonly string[] {
     return this.names.filter((name) => this.#catalog.trustOf(name).mayAdmit(name, principal))

@@ -61,10 +61,18 @@ export async function* turnEvents(
       for (const each of candidates) if (each.turn === turn) yield { type: 'entry', entry: each }
       if (isEnd(entry)) return
     } else if (event.entry.turn === turn) {
+      if (isEnd(event.entry)) yield* flowReply(host, key, turn)
       yield event
       if (isEnd(event.entry)) return
     }
   }
+}
+
+/** The reply of a flow, which no model gave: from the state that its newest run has reached. */
+export async function* flowReply(host: Host, key: ContextKey, turn: number): AsyncGenerator<HostEvent> {
+  if (!host.isFlow(host.nameOf(key.contextId)) || (await host.reads.info(key))?.turn !== turn) return
+  const text = await host.reads.reply(key)
+  if (text !== undefined && text !== '') yield { type: 'text', turn, text }
 }
 
 function isOfTurn(event: Exclude<HostEvent, { type: 'entry' | 'heartbeat' }>, turn?: number): boolean {

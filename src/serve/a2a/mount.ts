@@ -28,6 +28,7 @@ export async function a2a(options: A2aOptions = {}): Promise<Mount> {
     ({ method, path: `${ROOT}/{agent}/*`, handle: (call: MountCall) => server.rest(call) }) as const
   return {
     name: 'a2a',
+    requestHeaders: ['a2a-version', 'a2a-extensions'],
     start: (mounted) => server.start(mounted),
     problem: (problem, request) => server.problem(problem, request),
     routes: [

@@ -4,7 +4,7 @@ import type { ContextKey } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import type { MountCall } from '../mount.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
-import { type BegunTurn, begunTurn, type TurnRef, turnEvents } from '../turn-events.ts'
+import { type BegunTurn, begunTurn, flowReply, type TurnRef, turnEvents } from '../turn-events.ts'
 import { beginReply } from './begin.ts'
 import { placeOf } from './conversation.ts'
 import { unknownModel } from './errors.ts'
@@ -91,9 +91,12 @@ export async function storedReply(
   turn: number,
 ): Promise<AsyncGenerator<ReplyEvent>> {
   const entries = await host.reads.entries(key, { turn, limit: MAX_ENTRIES })
-  const events = entries
-    .filter((entry) => entry.turn === turn)
-    .map((entry): HostEvent => ({ type: 'entry', entry }))
+  const events: HostEvent[] = []
+  for (const entry of entries) {
+    if (entry.turn !== turn) continue
+    if (entry.type === 'turn.end') for await (const text of flowReply(host, key, turn)) events.push(text)
+    events.push({ type: 'entry', entry })
+  }
   return replyEvents(host, key, events)
 }
 

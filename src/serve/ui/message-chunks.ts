@@ -46,7 +46,11 @@ export class MessageChunks {
   /** The chunks of an event, in order. `turn.end` gives none: see `end`. */
   next(event: HostEvent): readonly UiChunk[] {
     if (event.type === 'entry') return this.#handlerOf(event.entry)?.(event.entry) ?? []
-    if (event.type === 'text') return this.#reply?.whole(event.text, event.reasoning) ?? []
+    if (event.type === 'text') {
+      // The reply of a flow has no model call.
+      this.#reply ??= new ReplyChunks('given')
+      return this.#reply.whole(event.text, event.reasoning)
+    }
     if (event.type === 'heartbeat') return []
     const { type, data } = event.event
     if (type === 'text.delta') return this.#reply?.text(data.text) ?? []

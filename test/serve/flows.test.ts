@@ -1,0 +1,61 @@
+import { HttpAgent } from '@ag-ui/client'
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
+import OpenAI from 'openai'
+import { expect, test } from 'vitest'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import type { HostedFlow } from '../../src/host/index.ts'
+import { memoryStore } from '../../src/index.ts'
+import { agUi } from '../../src/serve/ag-ui/index.ts'
+import { openai } from '../../src/serve/openai/index.ts'
+import { uiMessageStream } from '../../src/serve/ui/index.ts'
+import { open } from './http/kit.ts'
+
+const built = graph({ state: { question: value<string>(''), answer: value<string>('') } })
+  .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
+  .addEdge(START, 'write')
+  .addEdge('write', END)
+
+const flow: HostedFlow = {
+  build: (store) => built.compile({ store }) as never,
+  values: (question) => ({ question }),
+  reply: ({ answer }) => answer as string,
+}
+
+test('the reply of a flow is the reply in every protocol', async () => {
+  const { url } = await open(
+    { store: memoryStore(), flows: { ask: flow } },
+    { mounts: [openai(), uiMessageStream(), agUi()] },
+  )
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
+  const messages = [{ role: 'user' as const, content: 'chat?' }]
+  const completion = await client.chat.completions.create({ model: 'ask', messages })
+  expect(completion.choices[0]?.message.content).toBe('You asked: chat?')
+  let streamed = ''
+  for await (const { choices } of await client.chat.completions.create({
+    model: 'ask',
+    messages,
+    stream: true,
+    user: 'other',
+  }))
+    streamed += choices[0]?.delta.content ?? ''
+  expect(streamed).toBe('You asked: chat?')
+  expect((await client.responses.create({ model: 'ask', input: 'response?' })).output_text).toBe(
+    'You asked: response?',
+  )
+
+  const stream = await new DefaultChatTransport<UIMessage>({ api: `${url}/ui/chat` }).sendMessages({
+    chatId: 'ask:ui',
+    trigger: 'submit-message',
+    messageId: undefined,
+    abortSignal: undefined,
+    messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'ui?' }] }],
+  })
+  let last: UIMessage | undefined
+  for await (const message of readUIMessageStream({ stream })) last = message
+  expect(last?.parts).toEqual([{ type: 'text', text: 'You asked: ui?', state: 'done' }])
+
+  const agent = new HttpAgent({ url: `${url}/ag-ui/ask`, threadId: 't1' })
+  agent.messages = [{ id: 'x', role: 'user', content: 'ag?' }]
+  const { newMessages } = await agent.runAgent({ runId: 'r1' })
+  expect(newMessages).toMatchObject([{ role: 'assistant', content: 'You asked: ag?' }])
+})
