@@ -7,6 +7,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { until } from '../turn/kit.ts'
 import { launch } from './gate/world.ts'
+import { inProcess } from './in-process.ts'
 import { cleanEnv, Folders, LAUNCH } from './kit.ts'
 
 const folders = new Folders()
@@ -71,6 +72,39 @@ describe('serve', () => {
       ['request', 'ui', 204],
       ['request', 'events', 200],
     ])
+  })
+
+  test('serves research on the documents of the folder, and a killed server goes on with a session', async () => {
+    const cwd = folders.make({ 'tides.md': '# Tides\n\nThe gauge of Dunmore was moved in May 1998.' })
+    expect(await inProcess(['research', 'add', 'tides.md'], cwd)).toMatchObject({ code: 0 })
+    const first = serve(cwd, '--port', '0')
+    const { url = '', agents } = await first.listening()
+    expect(agents).toEqual(['assistant', 'research'])
+    const chat = async (at: string, message: string): Promise<Record<string, unknown>> => {
+      const response = await fetch(`${at}/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ message, session_id: 'gauge' }),
+      })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const asked = await chat(url, 'When was it moved?')
+    expect(asked).toMatchObject({ session_id: 'gauge', sources: [], message_count: 2 })
+    first.child.kill('SIGKILL')
+    await first.exit
+    const second = await serve(cwd, '--port', '0').listening()
+    const answered = await chat(second.url ?? '', 'The gauge of Dunmore')
+    expect(answered).toMatchObject({
+      answer: expect.stringContaining('was moved in May 1998 [1]') as string,
+      sources: [{ number: 1, title: 'Tides', page: 1 }],
+      message_count: 4,
+    })
+    const [{ passage_id: passage } = {}] = answered['sources'] as { passage_id?: string }[]
+    expect(await (await fetch(`${second.url}/passages/${passage}`)).json()).toMatchObject({
+      title: 'Tides',
+      text: expect.stringContaining('moved in May 1998') as string,
+    })
+    expect(await (await fetch(`${second.url}/memory/gauge`)).json()).toMatchObject({ message_count: 4 })
   })
 
   test('starts again when the config changes, and goes with its parent', async () => {
