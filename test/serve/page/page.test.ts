@@ -8,11 +8,14 @@ import { rolldown } from 'rolldown'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { buildPage } from '../../../scripts/build-page.ts'
+import { researchFlow } from '../../../src/flow/research/index.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
 import { ask, defineTool, memoryStore } from '../../../src/index.ts'
 import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
+import { researchHttp } from '../../../src/serve/research/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
+import { memoryCorpus } from '../../flow/research/kit.ts'
 import { gate } from '../../turn/kit.ts'
 import { effectCounts } from '../http/processes/checks.ts'
 import { ServerProcess } from '../http/processes/fleet.ts'
@@ -87,6 +90,12 @@ async function begin(page: Page, message: string): Promise<void> {
 async function send(page: Page, message: string): Promise<void> {
   await page.getByLabel('Message', { exact: true }).fill(message)
   await page.keyboard.press('Enter')
+}
+
+/** A picture for people, with PICTURES=folder. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PICTURES']
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' })
@@ -533,6 +542,58 @@ describe.skipIf(noBrowser !== undefined)(
       await state.getByText('because of rain').waitFor()
       expect(await state.locator('pre').textContent()).toContain('"question": "rain"')
     })
+
+    test.each(['light', 'dark'] as const)(
+      'shows sources beside an answer and opens the passage in %s colours, wide and on a phone',
+      async (colorScheme) => {
+        const evil = '<img src=x onerror=alert(1)>'
+        const text = `It is old. The gate of the dock\nopens 2 hours before high tide. See ${evil} for more.`
+        const corpus = {
+          ...memoryCorpus([{ title: `Docks ${evil}`, pages: [text] }]),
+          surroundings: async () => ({ before: `Page top. ${evil} `, after: ' Page end.' }),
+        }
+        const { url } = await serveFor(
+          { store: memoryStore(), flows: { research: researchFlow({ corpus }) } },
+          { mounts: [researchHttp({ corpus })] },
+        )
+        const page = await open(url, { colorScheme, viewport: { width: 1280, height: 800 } })
+        await begin(page, 'When does the gate of the dock open?')
+        const source = page.getByRole('region', { name: 'Sources' }).getByRole('button')
+        await source.waitFor()
+        expect(await messages(page).locator('.user .plain').textContent()).toBe(
+          'When does the gate of the dock open?',
+        )
+        expect(await source.textContent()).toContain(`Docks ${evil}`)
+        const [answer, beside] = await Promise.all([
+          page.locator('.cited > .markdown').boundingBox(),
+          page.locator('.cited > .sources').boundingBox(),
+        ])
+        expect(beside?.x).toBeGreaterThanOrEqual((answer?.x ?? 0) + (answer?.width ?? 0))
+        await source.click()
+        const passage = page.getByRole('complementary', { name: 'Passage' })
+        await passage.getByText('Page top.').waitFor()
+        expect(await passage.locator('mark').textContent()).toBe(
+          'The gate of the dock\nopens 2 hours before high tide.',
+        )
+        expect(await passage.locator('.text').textContent()).toBe(`Page top. ${evil} ${text} Page end.`)
+        expect(await passage.textContent()).toContain('Page 1')
+        expect(await page.locator('img').count()).toBe(0)
+        expect(await page.evaluate(lowContrast)).toEqual([])
+        await picture(page, `research-wide-${colorScheme}`)
+        await page.setViewportSize({ width: 320, height: 640 })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+        expect(await page.evaluate(lowContrast)).toEqual([])
+        await picture(page, `research-passage-${colorScheme}`)
+        await passage.getByRole('button', { name: 'Close' }).click()
+        await source.waitFor()
+        expect(await source.evaluate((element) => element === document.activeElement)).toBe(true)
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+        await picture(page, `research-phone-${colorScheme}`)
+        // The next message is a message, not values.
+        await send(page, 'And the depth of the dock?')
+        await messages(page).locator('.user').nth(1).waitFor()
+      },
+    )
 
     test.each(['light', 'dark'] as const)(
       'has contrast in %s colours, and fits a width of 320',
