@@ -18,12 +18,16 @@ interface Linkedom {
     this: void,
     html: string,
   ): {
-    readonly document: { querySelector(selector: string): DomNode | null } & DomNode
+    readonly document: {
+      readonly childNodes: Iterable<DomNode>
+      querySelector(selector: string): DomNode | null
+    }
   }
 }
 
 const ELEMENT = 1
 const TEXT = 3
+const DOCTYPE = 10
 const DROPPED: ReadonlySet<string> = new Set(
   'TITLE SCRIPT STYLE NOSCRIPT TEMPLATE HEAD NAV IFRAME OBJECT EMBED CANVAS AUDIO VIDEO SVG MATH BUTTON SELECT TEXTAREA DIALOG'.split(
     ' ',
@@ -43,7 +47,7 @@ export async function parseHtml(bytes: Uint8Array): Promise<ParsedDocument> {
   const { parseHTML } = await load()
   const { document } = parseHTML(decodeText(bytes, declaredEncoding(bytes)))
   const title = document.querySelector('title')?.textContent.replaceAll(/\s+/g, ' ').trim() ?? ''
-  return { ...(title === '' ? {} : { title }), pages: [visibleText(document)] }
+  return { ...(title === '' ? {} : { title }), pages: [visibleText(firstNode(document.childNodes))] }
 }
 
 async function load(): Promise<Linkedom> {
@@ -68,11 +72,17 @@ function declaredEncoding(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** One pass without recursion: a page decides how deep its elements are nested. */
-function visibleText(root: DomNode): string {
+/** The doctype comes first in linkedom, and has no next sibling. */
+function firstNode(nodes: Iterable<DomNode>): DomNode | null {
+  for (const node of nodes) if (node.nodeType !== DOCTYPE) return node
+  return null
+}
+
+/** One pass over a node and its siblings, without recursion: a page decides how deep its elements are nested. */
+function visibleText(first: DomNode | null): string {
   const text: string[] = []
   const closing: { readonly next: DomNode | null; readonly gap: string; readonly isPre: boolean }[] = []
-  let [node, isPre]: [DomNode | null, boolean] = [root.firstChild, false]
+  let [node, isPre]: [DomNode | null, boolean] = [first, false]
   while (node !== null || closing.length > 0) {
     if (node === null) {
       const closed = closing.pop() as (typeof closing)[number]

@@ -64,7 +64,12 @@ export function Conversation({ client, contextId, names, onActivity, onUnauthori
             {panel === 'timeline' && <Timeline entries={view.entries} />}
             {panel === 'state' && <State followed={followed} />}
             {typeof panel === 'object' && (
-              <PassagePanel client={client} source={panel} onClose={() => setPanel(undefined)} />
+              <PassagePanel
+                key={`${panel.passageId} ${panel.quote}`}
+                client={client}
+                source={panel}
+                onClose={() => setPanel(undefined)}
+              />
             )}
           </aside>
         )}

@@ -48,7 +48,8 @@ export function PassagePanel({ client, source, onClose }: PassageProps) {
     const opener = document.activeElement
     close.current?.focus()
     return () => {
-      if (opener instanceof HTMLElement) opener.focus()
+      // The focus was on the panel, and nowhere else since.
+      if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus()
     }
   }, [])
   return (
@@ -97,8 +98,6 @@ function usePassage(client: HoldfastClient, { kind, passageId }: Source) {
   const [problem, setProblem] = useState('')
   useEffect(() => {
     let isOver = false
-    setPassage(undefined)
-    setProblem('')
     if (kind === 'web') return undefined
     client
       .passage(passageId)

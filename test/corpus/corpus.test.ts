@@ -184,6 +184,20 @@ describe('adding', () => {
     expect(await corpus.search('tides')).toMatchObject([{ page: 2, text: 'Second page about tides.' }])
   })
 
+  it.each([
+    '<!doctype html>\n<html lang="en"><head><title>Kelp</title></head><body><p>TEXT</p></body></html>',
+    '<!-- kept -->\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd"><html><body>TEXT',
+    '<!doctype html><p>TEXT',
+    'TEXT <!doctype html>',
+  ])('reads the text of %j', async (html) => {
+    const corpus = await filled()
+    const { added, skipped } = await corpus.add([
+      { source: 'kelp.html', content: html.replace('TEXT', KELP) },
+    ])
+    expect(skipped).toEqual([])
+    expect((await corpus.passage(`${added[0]?.id}-1`))?.text).toBe(KELP)
+  })
+
   it('reads files and folders, and says what it skips', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'deep/.hidden'), { recursive: true })

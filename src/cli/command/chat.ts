@@ -64,9 +64,8 @@ export async function chat(context: CommandContext): Promise<number> {
   }
   process.once('exit', tidyUp)
   // The journal has everything: the next process resumes from it.
-  const end = (signal: 'SIGTERM' | 'SIGHUP') => {
+  const end = (signal: 'SIGTERM' | 'SIGHUP') =>
     process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
-  }
   process.once('SIGTERM', end).once('SIGHUP', end)
   try {
     const id = requestedId ?? (await startingId({ options }, ready.name))

@@ -20,30 +20,23 @@ import { gate } from '../../turn/kit.ts'
 import { effectCounts } from '../http/processes/checks.ts'
 import { ServerProcess } from '../http/processes/fleet.ts'
 import { lowContrast } from './contrast.ts'
-import { heldModel, launch, noBrowser, type Opened, openPage, type Served, servePage } from './kit.ts'
+import {
+  ADDRESS,
+  begin,
+  heldModel,
+  launch,
+  messages,
+  noBrowser,
+  type Opened,
+  openPage,
+  picture,
+  type Served,
+  send,
+  servePage,
+  tabTo,
+} from './kit.ts'
 
 const DIFF = '--- a/menu.txt\n+++ b/menu.txt\n@@ -1 +1 @@\n-Soup\n+Salad\n'
-
-const ADDRESS = {
-  type: 'object',
-  required: ['name', 'size', 'address'],
-  properties: {
-    name: { type: 'string', title: 'Name' },
-    people: { type: 'integer', title: 'People', description: 'How many come' },
-    size: { enum: ['small', 'large'], title: 'Size' },
-    outside: { type: 'boolean', title: 'Outside' },
-    address: {
-      type: 'object',
-      title: 'Address',
-      required: ['street'],
-      properties: { street: { type: 'string', title: 'Street', minLength: 3 } },
-    },
-    guests: { type: 'array', title: 'Guests', items: { $ref: '#/$defs/guest' } },
-  },
-  $defs: {
-    guest: { type: 'object', required: ['name'], properties: { name: { type: 'string', title: 'Guest' } } },
-  },
-}
 
 let browser: Browser
 const serving: Served[] = []
@@ -81,24 +74,6 @@ async function open(url: string, options: Parameters<typeof openPage>[2] = {}): 
   opened.push(found)
   return found.page
 }
-
-async function begin(page: Page, message: string): Promise<void> {
-  await page.getByRole('button', { name: 'New conversation' }).click()
-  await send(page, message)
-}
-
-async function send(page: Page, message: string): Promise<void> {
-  await page.getByLabel('Message', { exact: true }).fill(message)
-  await page.keyboard.press('Enter')
-}
-
-/** A picture for people, with PICTURES=folder. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env['PICTURES']
-  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
-}
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' })
 
 const FIRST_LOAD_BYTES = 200_000
 const CLIENT_BYTES = 15_000
@@ -649,24 +624,3 @@ describe.skipIf(noBrowser !== undefined)(
     )
   },
 )
-
-/** Presses Tab until the control with this name has the focus, which must be visible. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 80; presses++) {
-    await page.keyboard.press('Tab')
-    const found = await page.evaluate(() => {
-      const element = document.activeElement as HTMLElement | null
-      if (element === null) return undefined
-      const label =
-        (element as HTMLInputElement).labels?.[0]?.innerText ??
-        element.getAttribute('aria-label') ??
-        element.innerText
-      const style = getComputedStyle(element)
-      return { label: label.replace(/ \(required\)$/, '').trim(), outline: style.outlineStyle }
-    })
-    if (found?.label !== name) continue
-    expect(found.outline).not.toBe('none')
-    return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
-}
