@@ -125,6 +125,7 @@ export const rooms: readonly Room[] = [
   },
   { name: 'serve/ag-ui', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@ag-ui/core'] },
   { name: 'serve/acp', rooms: [...ground, 'host', 'serve', 'tool'], packages: ['@agentclientprotocol/sdk'] },
+  { name: 'serve/research', rooms: [...ground, 'host', 'serve', 'tool', 'corpus'] },
   { name: 'serve/*', rooms: [...ground, 'host', 'serve', 'tool'] },
   { name: 'client', rooms: ['protocol'], pure: true },
   { name: 'engine', rooms: [...runtime, 'host'], flat: true },

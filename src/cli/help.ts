@@ -52,6 +52,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     examples: [
       ['holdfast chat', 'open the last conversation'],
       ['holdfast chat --context trip', 'a conversation of its own'],
+      ['holdfast chat --agent research', 'questions to the documents of holdfast research add'],
       ['holdfast chat --break pay', 'look at each call of pay, and edit it, before it runs'],
     ],
   },
@@ -219,7 +220,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'the agents over HTTP',
     usage: '[CONFIG] [--port PORT] [--host ADDRESS] [--watch] [--json]',
     about:
-      'Listens on 127.0.0.1 unless the config authenticates callers; conversations are those of chat and run.\nCtrl-C or SIGTERM stops after the calls under way, a second one at once. See docs/guide/http.md',
+      'Listens on 127.0.0.1 unless the config authenticates callers; conversations are those of chat and run.\nWith documents of holdfast research add, or a corpus in the config, it also serves research: POST /chat.\nCtrl-C or SIGTERM stops after the calls under way, a second one at once. See docs/guide/http.md',
     words: { least: 0, most: 1 },
     options: {
       port: { takes: 'PORT', short: 'p', help: 'which port; else 4700, or the next free one' },

@@ -54,6 +54,18 @@ export interface TurnResult {
   readonly requests: readonly RequestData[]
 }
 
+/** A passage of a document, with the text of its page next to it. */
+export interface SourcePassage {
+  readonly id: string
+  readonly document_id: string
+  readonly title: string
+  readonly source: string
+  readonly page: number
+  readonly before: string
+  readonly text: string
+  readonly after: string
+}
+
 export interface HoldfastClient {
   /** The names of agents and graphs. */
   agents(): Promise<readonly string[]>
@@ -74,6 +86,8 @@ export interface HoldfastClient {
   requests(): Promise<
     readonly { readonly key: { readonly contextId: string }; readonly requests: readonly RequestData[] }[]
   >
+  /** The passage of a source, by its id, from a server with research. */
+  passage(id: string): Promise<SourcePassage>
 }
 
 export interface ConversationClient {
@@ -105,6 +119,7 @@ export function createClient(options: ClientOptions): HoldfastClient {
     conversation,
     list: (query = {}) => requests.get(`/conversations${queryText(query)}`),
     requests: async () => (await requests.get<{ notices: [] }>('/requests')).notices,
+    passage: (id) => requests.get(`/passages/${encodeURIComponent(id)}`),
   }
 }
 

@@ -5,6 +5,7 @@ export type {
   ConversationSummary,
   HoldfastClient,
   SendMessage,
+  SourcePassage,
   TurnResult,
 } from './client.ts'
 export { createClient } from './client.ts'

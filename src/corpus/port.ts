@@ -21,6 +21,12 @@ export interface FoundPassage extends Passage {
   readonly score: number
 }
 
+/** As much of the page as the corpus keeps next to the passage; empty at the beginning and the end of the page. */
+export interface PassageSurroundings {
+  readonly before: string
+  readonly after: string
+}
+
 export interface CorpusDocument {
   readonly id: string
   readonly title: string
@@ -45,6 +51,8 @@ export interface Corpus {
   /** Best first. Empty if nothing is good enough. */
   search(query: string, options?: PassageQuery): Promise<readonly FoundPassage[]>
   passage(id: string): Promise<Passage | undefined>
+  /** The text of its page next to a passage, for readers. Undefined if there is no such passage. */
+  surroundings?(id: string): Promise<PassageSurroundings | undefined>
   documents(): Promise<readonly CorpusDocument[]>
   close(): Promise<void>
 }

@@ -10,6 +10,7 @@ export type {
   FoundPassage,
   Passage,
   PassageQuery,
+  PassageSurroundings,
   WebPage,
   WebQuery,
   WebSearch,
@@ -38,6 +39,7 @@ export type {
   ResearchAnswer,
   ResearchChannels,
   ResearchContext,
+  ResearchFlow,
   ResearchGraph,
   ResearchModel,
   ResearchNode,
@@ -60,6 +62,7 @@ export {
   MasterOrchestrator,
   ResearchAgent,
   researchAssistant,
+  researchFlow,
   researchNodes,
   SynthesisAgent,
 } from '../flow/research/index.ts'

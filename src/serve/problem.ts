@@ -121,4 +121,5 @@ const TITLES: Readonly<Record<number, string>> = {
   429: 'Too many requests',
   500: 'Internal error',
   503: 'Unavailable',
+  504: 'Timeout',
 }

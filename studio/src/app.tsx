@@ -5,6 +5,7 @@ import { Conversation } from './conversation.tsx'
 import { addressOf, ConversationList } from './conversation-list.tsx'
 import { SignIn } from './sign-in.tsx'
 import { ThemeToggle } from './theme.tsx'
+import type { Names } from './types.ts'
 import { visible } from './visible-text.ts'
 
 const TOKEN = 'holdfast-token'
@@ -34,11 +35,6 @@ export function App() {
       onSignOut={token === '' ? undefined : () => signIn('')}
     />
   )
-}
-
-export interface Names {
-  readonly agents: readonly string[]
-  readonly graphs: readonly string[]
 }
 
 function useNames(client: HoldfastClient, times: number) {
@@ -121,7 +117,7 @@ function Main({ client, names, refusal, onRetry, onSignOut }: MainProps) {
             key={contextId}
             client={client}
             contextId={contextId}
-            graphs={names.graphs}
+            names={names}
             onActivity={active}
             onUnauthorized={onRetry}
           />

@@ -4,11 +4,14 @@ import { CallCard } from './call-card.tsx'
 import type { ConversationView, Item, Live } from './conversation-view.ts'
 import { Code, Markdown } from './markdown.tsx'
 import { type Answer, RequestCard } from './request-card.tsx'
+import type { Source } from './source.ts'
+import { Sources } from './sources.tsx'
 import { jsonText, visible } from './visible-text.ts'
 
 export interface ChatActions {
   readonly onAnswer: Answer
   readonly onContinue: () => void
+  readonly onSource: (source: Source) => void
 }
 
 interface ChatProps {
@@ -88,7 +91,14 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
         </div>
       )
     case 'reply':
-      return <Reply text={item.text} reasoning={item.reasoning} />
+      return (
+        <Reply
+          text={item.text}
+          reasoning={item.reasoning}
+          sources={item.sources}
+          onSource={actions.onSource}
+        />
+      )
     case 'call':
       return <CallCard item={item} />
     case 'request':
@@ -107,9 +117,17 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
   }
 })
 
-function Reply({ text, reasoning }: { readonly text: string; readonly reasoning: string }) {
+interface ReplyProps {
+  readonly text: string
+  readonly reasoning: string
+  readonly sources?: readonly Source[] | undefined
+  readonly onSource?: (source: Source) => void
+}
+
+function Reply({ text, reasoning, sources = [], onSource }: ReplyProps) {
+  const isCited = onSource !== undefined && sources.length > 0
   return (
-    <div className="message reply">
+    <div className={isCited ? 'message reply cited' : 'message reply'}>
       <span className="hidden">Reply: </span>
       {reasoning !== '' && (
         <details className="reasoning">
@@ -118,6 +136,7 @@ function Reply({ text, reasoning }: { readonly text: string; readonly reasoning:
         </details>
       )}
       {text !== '' && <Markdown text={text} />}
+      {isCited && <Sources sources={sources} onOpen={onSource} />}
     </div>
   )
 }

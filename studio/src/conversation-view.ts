@@ -1,5 +1,6 @@
 /** A conversation as the page shows it: a fold of the events that the client gives. Pure. */
 import type { ClientEvent } from 'holdfast/client'
+import { answerIn, questionIn, type Source } from './source.ts'
 import {
   type Delta,
   type Entry,
@@ -56,9 +57,18 @@ interface NoticeItem {
   readonly canContinue?: true
 }
 
+interface ReplyItem {
+  readonly type: 'reply'
+  readonly id: string
+  readonly text: string
+  readonly reasoning: string
+  /** Of a research answer. */
+  readonly sources?: readonly Source[]
+}
+
 export type Item =
   | { readonly type: 'user'; readonly id: string; readonly text: string; readonly values?: Json }
-  | { readonly type: 'reply'; readonly id: string; readonly text: string; readonly reasoning: string }
+  | ReplyItem
   | CallItem
   | RequestItem
   | NoticeItem
@@ -140,8 +150,10 @@ class Fold {
     this.#isRunning = type !== 'turn.end'
     if (type === 'input') {
       const values = data['values']
-      const user = { type: 'user', id: `entry-${seq}`, text: contentText(data['message']) } as const
-      this.#items.push(values === undefined ? user : { ...user, values })
+      const question = questionIn(values)
+      const text = question ?? contentText(data['message'])
+      const user = { type: 'user', id: `entry-${seq}`, text } as const
+      this.#items.push(values === undefined || question !== undefined ? user : { ...user, values })
     }
     if (type !== 'turn.end') return
     this.#live = undefined
@@ -182,7 +194,7 @@ class Fold {
       this.#notice(seq, 'warning', `The model failed: ${reasonText(data['error'])}`)
   }
 
-  #call({ type, data }: Entry): void {
+  #call({ type, data, seq }: Entry): void {
     const { callId, task, tool, node, key, args, status, output, display, update, error } = data
     if (type === 'tool.start')
       this.#change(nameIn(callId), { name: nameIn(tool), args: args ?? null, status: 'running' })
@@ -201,6 +213,9 @@ class Fold {
         status: error === undefined ? 'ok' : 'error',
         output: error ?? update ?? null,
       })
+    const answer = type === 'node.end' && error === undefined ? answerIn(update) : undefined
+    if (answer !== undefined)
+      this.#items.push({ type: 'reply', id: `entry-${seq}`, reasoning: '', ...answer })
   }
 
   #task({ task, node, input }: JsonObject): void {

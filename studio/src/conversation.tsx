@@ -4,29 +4,33 @@ import { useEffect, useMemo, useState } from 'react'
 import { Chat } from './chat.tsx'
 import { Composer } from './composer.tsx'
 import { Code } from './markdown.tsx'
+import type { Source } from './source.ts'
+import { PassagePanel } from './sources.tsx'
 import { Timeline } from './timeline.tsx'
-import type { Json } from './types.ts'
+import type { Json, Names } from './types.ts'
 import { type Connection, type Followed, useConversation } from './use-conversation.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 interface ConversationProps {
   readonly client: HoldfastClient
   readonly contextId: string
-  readonly graphs: readonly string[]
+  readonly names: Names
   /** A turn has begun or ended. */
   readonly onActivity: () => void
   readonly onUnauthorized: () => void
 }
 
-type Panel = 'timeline' | 'state' | undefined
+type Panel = 'timeline' | 'state' | Source | undefined
 
-export function Conversation({ client, contextId, graphs, onActivity, onUnauthorized }: ConversationProps) {
+export function Conversation({ client, contextId, names, onActivity, onUnauthorized }: ConversationProps) {
   const followed = useConversation(client, contextId)
   const { view, connection, kind } = followed
   const [panel, setPanel] = useState<Panel>()
   const [problem, setProblem] = useState('')
-  const actions = useActions(followed, setProblem)
-  const isGraph = kind === undefined ? graphs.includes(nameIn(contextId)) : kind === 'graph'
+  const actions = useActions(followed, { setProblem, onSource: setPanel })
+  const name = nameIn(contextId)
+  // A flow is a graph that takes messages.
+  const isGraph = names.agents.includes(name) ? names.graphs.includes(name) : kind === 'graph'
   useEffect(onActivity, [view.ended, view.isRunning, onActivity])
   useEffect(() => {
     if (connection.state === 'failed' && connection.error.status === 401) onUnauthorized()
@@ -56,8 +60,17 @@ export function Conversation({ client, contextId, graphs, onActivity, onUnauthor
           />
         </div>
         {panel !== undefined && (
-          <aside className="panel" aria-label={panel === 'timeline' ? 'Timeline' : 'State'}>
-            {panel === 'timeline' ? <Timeline entries={view.entries} /> : <State followed={followed} />}
+          <aside className="panel" aria-label={panelName(panel)}>
+            {panel === 'timeline' && <Timeline entries={view.entries} />}
+            {panel === 'state' && <State followed={followed} />}
+            {typeof panel === 'object' && (
+              <PassagePanel
+                key={`${panel.passageId} ${panel.quote}`}
+                client={client}
+                source={panel}
+                onClose={() => setPanel(undefined)}
+              />
+            )}
           </aside>
         )}
       </div>
@@ -65,7 +78,17 @@ export function Conversation({ client, contextId, graphs, onActivity, onUnauthor
   )
 }
 
-function useActions({ conversation, stored }: Followed, setProblem: (problem: string) => void) {
+function panelName(panel: NonNullable<Panel>): string {
+  if (typeof panel === 'object') return 'Passage'
+  return panel === 'timeline' ? 'Timeline' : 'State'
+}
+
+interface PageActions {
+  readonly setProblem: (problem: string) => void
+  readonly onSource: (source: Source) => void
+}
+
+function useActions({ conversation, stored }: Followed, { setProblem, onSource }: PageActions) {
   // The same functions while the conversation is the same, so that items that did not change are not drawn again.
   const chat = useMemo(() => {
     const report = (error: unknown): void =>
@@ -82,8 +105,9 @@ function useActions({ conversation, stored }: Followed, setProblem: (problem: st
         setProblem('')
         conversation.cancel('cancelled on the page').catch(report)
       },
+      onSource,
     }
-  }, [conversation, setProblem])
+  }, [conversation, setProblem, onSource])
   const send = async (message: SendMessage): Promise<void> => {
     setProblem('')
     await conversation.send(message)

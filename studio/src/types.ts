@@ -7,6 +7,12 @@ export type RequestData = TurnResult['requests'][number]
 export type Json = NonNullable<TurnResult['output']> | null
 export type JsonObject = Entry['data']
 
+/** `graphs`: those of `agents` that take values. */
+export interface Names {
+  readonly agents: readonly string[]
+  readonly graphs: readonly string[]
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

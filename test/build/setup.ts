@@ -30,6 +30,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   chmodSync(root, 0o755)
   copyFileSync('package.json', join(root, 'package.json'))
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
+  symlinkSync(resolve('prompts'), join(root, 'prompts'))
   await bundle({ dir, programs: PROGRAMS })
   project.onTestsRerun(() => bundle({ dir, programs: PROGRAMS }))
   process.env[BUILD_VARIABLE] = dir

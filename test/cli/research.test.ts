@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { launch } from './gate/world.ts'
 import { inProcess } from './in-process.ts'
 import { Folders } from './kit.ts'
+import { noTmux, TestTerminal } from './tmux.ts'
 
 const CONFIG = resolve('test/cli/fixture/research.config.ts')
 const GATE = 'When does the gate of the Granville dock open?'
@@ -85,5 +86,21 @@ describe('holdfast research', () => {
     expect(ran.code).toBe(0)
     expect(ran.stdout).toContain('opens 2 hours before high tide')
     expect(ran.stdout).toContain('page 3')
+  })
+
+  it.skipIf(noTmux !== '')(`chat --agent research talks about one subject${noTmux}`, async () => {
+    const cwd = folders.make()
+    const terminal = new TestTerminal({ cwd, config: CONFIG, args: ['--agent', 'research'] })
+    try {
+      expect(await terminal.until(/›/)).toContain('research · reflex · main')
+      await terminal.ask('Tell me about it', 'What does "it" refer to')
+      await terminal.ask('gate of the Granville dock', 'opens 2 hours before high tide [1]')
+      expect(await terminal.until(/confidence [\d.]+\n\n›$/)).toContain('[1] Harbours of the bay · page 3')
+      await terminal.ask('/nothing', 'There is no command /nothing.')
+      await terminal.ask('/new', /research · reflex · research-\S+/)
+      await terminal.leave()
+    } finally {
+      terminal.close()
+    }
   })
 })

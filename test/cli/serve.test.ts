@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,6 +7,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { until } from '../turn/kit.ts'
 import { launch } from './gate/world.ts'
+import { inProcess } from './in-process.ts'
 import { cleanEnv, Folders, LAUNCH } from './kit.ts'
 
 const folders = new Folders()
@@ -44,6 +45,20 @@ function serve(cwd: string, ...args: readonly string[]) {
   return { child, lines, exit, listening }
 }
 
+/** A search that waits for the file `go`. */
+const HELD_CORPUS = `import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+const text = 'The gate of the dock opens 2 hours before high tide.'
+const passage = { id: 'p1', documentId: 'd1', title: 'Docks', source: 'docks.pdf', page: 3, start: 0, end: 52, text }
+const search = async () => {
+  writeFileSync('searching', '')
+  while (!existsSync('go')) await setTimeout(10)
+  return [{ ...passage, score: 0.9 }]
+}
+const corpus = { search, passage: async () => passage, documents: async () => [{ id: 'd1' }], close: async () => {} }
+export default { agents: { helper: { model: 'reflex' } }, research: { corpus } }
+`
+
 describe('serve', () => {
   test('answers, logs requests, and stops with code 0 while a stream is open', async () => {
     const cwd = folders.make()
@@ -71,6 +86,62 @@ describe('serve', () => {
       ['request', 'ui', 204],
       ['request', 'events', 200],
     ])
+  })
+
+  test('serves research on the documents of the folder, and a killed server goes on with a session', async () => {
+    const cwd = folders.make({ 'tides.md': '# Tides\n\nThe gauge of Dunmore was moved in May 1998.' })
+    expect(await inProcess(['research', 'add', 'tides.md'], cwd)).toMatchObject({ code: 0 })
+    const first = serve(cwd, '--port', '0')
+    const { url = '', agents } = await first.listening()
+    expect(agents).toEqual(['assistant', 'research'])
+    const chat = async (at: string, message: string): Promise<Record<string, unknown>> => {
+      const response = await fetch(`${at}/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ message, session_id: 'gauge' }),
+      })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const asked = await chat(url, 'When was it moved?')
+    expect(asked).toMatchObject({ session_id: 'gauge', sources: [], message_count: 2 })
+    first.child.kill('SIGKILL')
+    await first.exit
+    const second = await serve(cwd, '--port', '0').listening()
+    const answered = await chat(second.url ?? '', 'The gauge of Dunmore')
+    expect(answered).toMatchObject({
+      answer: expect.stringContaining('was moved in May 1998 [1]') as string,
+      sources: [{ number: 1, title: 'Tides', page: 1 }],
+      message_count: 4,
+    })
+    const [{ passage_id: passage } = {}] = answered['sources'] as { passage_id?: string }[]
+    expect(await (await fetch(`${second.url}/passages/${passage}`)).json()).toMatchObject({
+      title: 'Tides',
+      text: expect.stringContaining('moved in May 1998') as string,
+    })
+    expect(await (await fetch(`${second.url}/memory/gauge`)).json()).toMatchObject({ message_count: 4 })
+  })
+
+  test('a question that kill -9 cuts in its search is answered after a restart, once', async () => {
+    const cwd = folders.make({ 'holdfast.config.ts': HELD_CORPUS })
+    const first = serve(cwd, '--port', '0')
+    const { url = '' } = await first.listening()
+    const chat = (at: string): Promise<Response> =>
+      fetch(`${at}/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'gate' },
+        body: JSON.stringify({ message: 'When does the gate of the dock open?', session_id: 's' }),
+      })
+    const cut = chat(url).catch(() => 'cut')
+    await until('it searches', () => existsSync(join(cwd, 'searching')))
+    first.child.kill('SIGKILL')
+    await first.exit
+    expect(await cut).toBe('cut')
+    writeFileSync(join(cwd, 'go'), '')
+    const { url: next = '' } = await serve(cwd, '--port', '0').listening()
+    expect(await (await chat(next)).json()).toMatchObject({
+      answer: expect.stringContaining('opens 2 hours before high tide [1]') as string,
+      message_count: 2,
+    })
   })
 
   test('starts again when the config changes, with the protocols that it names, and goes with its parent', async () => {

@@ -47,6 +47,23 @@ describe('a search', () => {
     expect(await corpus.passage(passageId)).toEqual({ id: passageId, ...rest })
   })
 
+  it('gives the text of the page next to a passage, and of no other page', async () => {
+    const corpus = await filled()
+    const sentences = Array.from({ length: 40 }, (_, at) => `Sentence number ${at} is about kelp.`)
+    const text = sentences.join(' ')
+    const { added } = await corpus.add([{ source: 'kelp.txt', content: text }])
+    const id = added[0]?.id ?? ''
+    const second = await corpus.passage(`${id}-2`)
+    const around = await corpus.surroundings?.(`${id}-2`)
+    expect(second?.start).toBeGreaterThan(0)
+    expect(around?.before.length).toBeGreaterThan(100)
+    expect(text).toContain(`${around?.before}${second?.text}${around?.after}`)
+    const last = added[0]?.passages ?? 0
+    expect((await corpus.surroundings?.(`${id}-1`))?.before).toBe('')
+    expect((await corpus.surroundings?.(`${id}-${last}`))?.after).toBe('')
+    expect(await corpus.surroundings?.('unknown-1')).toBeUndefined()
+  })
+
   it('gives a passage with none of the words no score, and one with few of them too little', async () => {
     const corpus = await filled()
     expect(await corpus.search('zebra crossing', { minScore: 0 })).toEqual([])
@@ -165,6 +182,20 @@ describe('adding', () => {
     const { added } = await corpus.add([{ source: 'notes.pdf', content: bytes }])
     expect(added).toMatchObject([{ title: 'Field notes', pages: 2, passages: 2 }])
     expect(await corpus.search('tides')).toMatchObject([{ page: 2, text: 'Second page about tides.' }])
+  })
+
+  it.each([
+    '<!doctype html>\n<html lang="en"><head><title>Kelp</title></head><body><p>TEXT</p></body></html>',
+    '<!-- kept -->\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd"><html><body>TEXT',
+    '<!doctype html><p>TEXT',
+    'TEXT <!doctype html>',
+  ])('reads the text of %j', async (html) => {
+    const corpus = await filled()
+    const { added, skipped } = await corpus.add([
+      { source: 'kelp.html', content: html.replace('TEXT', KELP) },
+    ])
+    expect(skipped).toEqual([])
+    expect((await corpus.passage(`${added[0]?.id}-1`))?.text).toBe(KELP)
   })
 
   it('reads files and folders, and says what it skips', async () => {

@@ -8,6 +8,8 @@ import { FOREIGN } from '../gate/outputs.ts'
 import { idFrom, listContexts } from '../names.ts'
 import { readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
+import { hasResearch, RESEARCH } from '../research/open-research.ts'
+import { researchChat } from '../research/research-chat.ts'
 import { readHistory } from '../terminal/input-history.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { Screen } from '../terminal/screen.ts'
@@ -20,6 +22,7 @@ export async function chat(context: CommandContext): Promise<number> {
       'chat needs a terminal. For scripts: holdfast run "…", or holdfast run - to read standard input.',
     )
   const workspace = await workspaceOf(context)
+  if (args.value('agent') === RESEARCH && hasResearch(workspace)) return researchChat(context, workspace)
   const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
   const requestedId = idFrom(args.value('context'), ready.name)
   const store = workspace.openStore('create')
@@ -61,9 +64,8 @@ export async function chat(context: CommandContext): Promise<number> {
   }
   process.once('exit', tidyUp)
   // The journal has everything: the next process resumes from it.
-  const end = (signal: 'SIGTERM' | 'SIGHUP') => {
+  const end = (signal: 'SIGTERM' | 'SIGHUP') =>
     process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
-  }
   process.once('SIGTERM', end).once('SIGHUP', end)
   try {
     const id = requestedId ?? (await startingId({ options }, ready.name))

@@ -7,6 +7,7 @@ import { configError, shownPath } from '../config/config-errors.ts'
 import { EXIT } from '../exit-code.ts'
 import { hostedConfig, readyAgent } from '../open-agent.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
+import { hostedResearch } from '../research/hosted-research.ts'
 import { Workspace } from '../workspace.ts'
 import type { CommandContext } from './context.ts'
 import { watchedServe } from './serve-watch.ts'
@@ -25,10 +26,11 @@ export async function serve(context: CommandContext): Promise<number> {
   const workspace = await Workspace.load({ cwd, env, config: word ?? option })
   if (args.has('watch')) return watchedServe(context, workspace)
   const agents = await hostedAgents(context, workspace)
+  const research = await hostedResearch(context, workspace)
   const store = workspace.openStore('create')
   try {
-    const host = hostOf(workspace, agents(store), store)
-    const http = await httpOf(context, workspace, host)
+    const host = hostOf(workspace, { store, agents: agents(store), ...research?.host })
+    const http = await httpOf(context, workspace, { host, mounts: research?.mounts ?? [] })
     const listener = await listening(http, { port, hostname: args.value('host') ?? '127.0.0.1' })
     printStart(context, { listener, host, store })
     host.start()
@@ -38,7 +40,7 @@ export async function serve(context: CommandContext): Promise<number> {
     await closed
     return EXIT.done
   } finally {
-    await store.close()
+    await Promise.all([store.close(), research?.close()])
   }
 }
 
@@ -60,16 +62,32 @@ async function hostedAgents({ env }: CommandContext, workspace: Workspace) {
     Object.fromEntries(ready.map((agent) => [agent.name, hostedConfig(agent, store)]))
 }
 
-function hostOf(workspace: Workspace, agents: HostConfig['agents'], store: Store): Host {
-  const { graphs, flows, allow, onRequest, ttlMs } = workspace.serve ?? {}
-  const { maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
-  const options = { graphs, flows, allow, onRequest, ttlMs, maxOpen, maxTurns, maxWaiting, idleMs }
+/** `flows` and `ttlMs` of the command go below those of the config. */
+function hostOf(workspace: Workspace, { flows, ttlMs, ...config }: HostConfig): Host {
+  const { graphs, allow, onRequest, maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
+  const options = { graphs, allow, onRequest, maxOpen, maxTurns, maxWaiting, idleMs }
   return inConfig(workspace.configPath, () =>
-    createHost({ store, agents: agents ?? {}, default: workspace.defaultAgent, ...given(options) }),
+    createHost({
+      ...config,
+      default: workspace.defaultAgent,
+      flows: { ...flows, ...workspace.serve?.flows },
+      ttlMs: { ...ttlMs, ...workspace.serve?.ttlMs },
+      ...given(options),
+    }),
   )
 }
 
-async function httpOf(context: CommandContext, workspace: Workspace, host: Host): Promise<HttpServer> {
+interface Served {
+  readonly host: Host
+  /** Beside those of the config. */
+  readonly mounts: readonly Mount[]
+}
+
+async function httpOf(
+  context: CommandContext,
+  workspace: Workspace,
+  { host, mounts }: Served,
+): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
   const { authenticate, cors, page = 'if-built', proxies, ...limits } = workspace.serve ?? {}
   const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
@@ -79,7 +97,7 @@ async function httpOf(context: CommandContext, workspace: Workspace, host: Host)
   try {
     return await createHttp(host, {
       ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
-      mounts: await mountsOf(workspace),
+      mounts: [...mounts, ...(await mountsOf(workspace))],
       page,
       accessLog: (line) => printAccess(context, line),
       onError: (error) => printError(context, error),

@@ -6,19 +6,32 @@ import { type CommandContext, workspaceOf } from '../command/context.ts'
 import type { ResearchConfig } from '../config/define-config.ts'
 import { didYouMean } from '../nearest.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
+import type { Workspace } from '../workspace.ts'
 
 /** The path of `--corpus`, or that of the folder of conversations. */
 export async function corpusPath(context: CommandContext): Promise<string> {
   const given = context.args.value('corpus')
   if (given !== undefined) return resolve(context.cwd, given)
-  return join((await workspaceOf(context)).folder, 'corpus.db')
+  return corpusIn((await workspaceOf(context)).folder)
+}
+
+function corpusIn(folder: string): string {
+  return join(folder, 'corpus.db')
+}
+
+/** True if the config has a corpus, or documents were added. */
+export function hasCorpus({ research, folder }: Workspace): boolean {
+  return research.corpus !== undefined || existsSync(corpusIn(folder))
 }
 
 /** The corpus of `--corpus`, of the config, or of the folder of conversations. The command closes it. */
-export async function openCorpus(context: CommandContext, { corpus }: ResearchConfig): Promise<Corpus> {
-  if (corpus !== undefined && !context.args.has('corpus'))
-    return typeof corpus === 'function' ? corpus() : corpus
-  const path = await corpusPath(context)
+export async function openCorpus(
+  { args, cwd }: CommandContext,
+  { research: { corpus }, folder }: Workspace,
+): Promise<Corpus> {
+  const given = args.value('corpus')
+  if (corpus !== undefined && given === undefined) return typeof corpus === 'function' ? corpus() : corpus
+  const path = given === undefined ? corpusIn(folder) : resolve(cwd, given)
   if (!existsSync(path))
     throw unusable('There are no documents to search. Add some first: holdfast research add FILES…')
   return sqliteCorpus(path, { readOnly: true })

@@ -3,7 +3,6 @@ import type { Store } from 'holdfast'
 import type { GraphEvent, GraphOutcome } from 'holdfast/graph'
 import {
   answerOf,
-  type Corpus,
   type ResearchAnswer,
   type ResearchChannels,
   type ResearchGraph,
@@ -15,19 +14,15 @@ import { type CommandContext, columnsOf, workspaceOf } from '../command/context.
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { messageFrom } from '../message.ts'
 import { idFrom, keyOf, timedId } from '../names.ts'
-import { readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { wrongUsage } from '../refusal.ts'
 import { Screen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/text.ts'
-import { openCorpus, openWeb } from './open-corpus.ts'
+import { closeCorpus, openResearch, RESEARCH } from './open-research.ts'
 import { ResearchPrinter, sourceLines, summaryLine } from './research-printer.ts'
 
-/** The conversations of research. No agent has this name. */
-const AGENT = 'research'
-
 export async function askQuestion(context: CommandContext): Promise<number> {
-  const { args, env, stdin } = context
+  const { args, stdin } = context
   const continues = args.has('continue')
   if (continues && !args.has('context')) throw wrongUsage('--continue needs --context ID.')
   if (continues && args.words.length > 0)
@@ -35,56 +30,55 @@ export async function askQuestion(context: CommandContext): Promise<number> {
   if (!continues && args.words.length === 0) throw wrongUsage('Write your question: holdfast research "…".')
   const question = continues ? null : await messageFrom(args.words, stdin)
   const workspace = await workspaceOf(context)
-  const { corpus: _, web: _web, ...options } = workspace.research
-  const web = openWeb(context, workspace.research, args.value('web'))
-  const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
-  const id = idFrom(args.value('context'), AGENT) ?? timedId(AGENT)
-  const { contextId } = keyOf({ agent: AGENT, id })
-  const corpus = await openCorpus(context, workspace.research)
+  const id = idFrom(args.value('context'), RESEARCH) ?? timedId(RESEARCH)
+  const { contextId } = keyOf({ agent: RESEARCH, id })
+  const { options, model, corpus } = await openResearch(context, workspace, args.value('agent'))
   let store: Store | undefined
   try {
     store = workspace.openStore('create')
-    const { settings } = ready.definition
-    const graph = researchAssistant({
-      model: ready.choice.model,
-      ...(settings === undefined ? {} : { settings }),
-      ...options,
-      corpus,
-      store,
-      ...(web === undefined ? {} : { web }),
-    })
-    const session = new ResearchSession(context, { graph, contextId, id, model: ready.choice.name })
-    return await session.run(question)
+    const graph = researchAssistant({ ...options, store })
+    const session = new ResearchSession(context, { graph, contextId, id })
+    session.announce(model)
+    return await untilInterrupt(session, question)
   } finally {
-    await Promise.all([store?.close(), closed(corpus)])
+    await Promise.all([store?.close(), closeCorpus(corpus)])
   }
 }
 
-/** A corpus that cannot be closed loses nothing: the answer is printed. */
-async function closed(corpus: Corpus): Promise<void> {
+/** The first Ctrl-C cancels the question, the second ends the process. */
+async function untilInterrupt(session: ResearchSession, question: string | null): Promise<number> {
+  let isCancelled = false
+  const interrupt = () => {
+    if (isCancelled) process.exit(EXIT.cancelled)
+    isCancelled = true
+    session.cancel()
+  }
+  const tidyUp = () => session.stop()
+  process.on('SIGINT', interrupt).once('exit', tidyUp)
   try {
-    await corpus.close()
-  } catch {
-    // The process ends.
+    return await session.ask(question)
+  } finally {
+    process.off('SIGINT', interrupt).off('exit', tidyUp)
   }
 }
 
-interface OpenResearch {
+interface Asked {
   readonly graph: ResearchGraph
   readonly contextId: string
   readonly id: string
-  readonly model: string
+  /** The line to type in a chat to go on with an interrupted question. Default: a command of the shell. */
+  readonly goOn?: string
 }
 
 /** One question at a terminal, in a pipe, or as lines of JSON. */
-class ResearchSession {
+export class ResearchSession {
   readonly #context: CommandContext
-  readonly #of: OpenResearch
+  readonly #of: Asked
   readonly #screen: Screen | undefined
   readonly #printer: ResearchPrinter | undefined
   readonly #stop = new AbortController()
 
-  constructor(context: CommandContext, of: OpenResearch) {
+  constructor(context: CommandContext, of: Asked) {
     const { args, out, err } = context
     this.#context = context
     this.#of = of
@@ -100,27 +94,31 @@ class ResearchSession {
     } else this.#printer = new ResearchPrinter({ columns: columnsOf(err), print: (text) => this.#note(text) })
   }
 
+  announce(model: string): void {
+    this.#note(dim(`${model} · ${this.#of.id}`))
+  }
+
   /** Null goes on with the open question. Resolves to the exit code. */
-  async run(question: string | null): Promise<number> {
-    const interrupt = () => {
-      if (this.#stop.signal.aborted) process.exit(EXIT.cancelled)
-      this.#stop.abort()
-    }
-    const tidyUp = () => this.#printer?.stop()
-    process.on('SIGINT', interrupt).once('exit', tidyUp)
+  async ask(question: string | null): Promise<number> {
+    const { graph, contextId } = this.#of
+    const input = question === null ? null : { messages: [{ role: 'user' as const, content: question }] }
+    const turn = graph.stream(input, { contextId, signal: this.#stop.signal })
+    this.#printer?.start()
     try {
-      const { graph, contextId, id, model } = this.#of
-      this.#note(dim(`${model} · ${id}`))
-      const input = question === null ? null : { messages: [{ role: 'user' as const, content: question }] }
-      const turn = graph.stream(input, { contextId, signal: this.#stop.signal })
-      this.#printer?.start()
       for await (const event of turn) this.#show(event)
-      this.#printer?.stop()
-      return this.#report(await turn.outcome)
     } finally {
-      process.off('SIGINT', interrupt).off('exit', tidyUp)
-      tidyUp()
+      this.stop()
     }
+    return this.#report(await turn.outcome)
+  }
+
+  cancel(): void {
+    this.#stop.abort()
+  }
+
+  /** Removes the live lines. */
+  stop(): void {
+    this.#printer?.stop()
   }
 
   #show(event: GraphEvent): void {
@@ -146,8 +144,8 @@ class ResearchSession {
           ? red(`✗ ${oneLine(error?.message ?? `It was ${reason}.`)}`)
           : yellow(`! stopped by the limit on ${limit}`),
       )
-    const next = isDone ? (answer.isClarification ? '"…"' : undefined) : '--continue'
-    if (next !== undefined) this.#note(dim(`  to go on: ${this.#command(next)}`))
+    const next = this.#next(isDone ? (answer.isClarification ? '"…"' : undefined) : '--continue')
+    if (next !== undefined) this.#note(dim(`  to go on: ${next}`))
     return exitCode
   }
 
@@ -164,6 +162,13 @@ class ResearchSession {
       else this.#screen.print(styled`\n${lines}\n`)
     }
     this.#note(summaryLine(answer))
+  }
+
+  /** What to type next; in a chat a reply needs no command. */
+  #next(rest: '"…"' | '--continue' | undefined): string | undefined {
+    const { goOn } = this.#of
+    if (rest === undefined || (goOn !== undefined && rest !== '--continue')) return undefined
+    return goOn ?? this.#command(rest)
   }
 
   #command(rest: string): string {

@@ -1,7 +1,7 @@
 /** The rows of documents and their passages. A document is written, replaced or removed in one transaction. */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import type { CorpusDocument, Passage } from '../port.ts'
+import type { CorpusDocument, Passage, PassageSurroundings } from '../port.ts'
 import type { ReadDocument, SourceContent } from '../read-document.ts'
 import { indexText } from '../search-text.ts'
 import type { DatabaseSync } from './node-sqlite.ts'
@@ -108,6 +108,23 @@ export function findPassage(db: DatabaseSync, passageId: string): Passage | unde
     .prepare(`SELECT ${PASSAGE_COLUMNS} WHERE d.name = ? AND p.number = ?`)
     .get(name, Number(number)) as PassageRow | undefined
   return row && passageOf(row)
+}
+
+/** The rest of the passages before and after it on the same page: passages overlap. */
+export function findSurroundings(db: DatabaseSync, passageId: string): PassageSurroundings | undefined {
+  const passage = findPassage(db, passageId)
+  if (passage === undefined) return undefined
+  const { documentId, page, start, end } = passage
+  const number = Number(passageId.slice(documentId.length + 1))
+  const rows = db
+    .prepare(`SELECT ${PASSAGE_COLUMNS} WHERE d.name = ? AND p.page = ? AND p.number IN (?, ?)`)
+    .all(documentId, page, number - 1, number + 1) as unknown as readonly PassageRow[]
+  const previous = rows.find((row) => row.number < number)
+  const next = rows.find((row) => row.number > number)
+  return {
+    before: previous?.text.slice(0, Math.max(0, start - previous.start_at)) ?? '',
+    after: next?.text.slice(Math.max(0, end - next.start_at)) ?? '',
+  }
 }
 
 export function passageOf({

@@ -5,7 +5,14 @@ import { builtinParsers } from '../builtin-parsers.ts'
 import { type Chunker, sentenceChunker } from '../chunk.ts'
 import { type EmbeddingModel, embed, embeddingId } from '../embedding.ts'
 import { DocumentError, type DocumentLimits, LIMITS, type Parser, type SkipCode } from '../parser.ts'
-import type { Corpus, CorpusDocument, FoundPassage, Passage, PassageQuery } from '../port.ts'
+import type {
+  Corpus,
+  CorpusDocument,
+  FoundPassage,
+  Passage,
+  PassageQuery,
+  PassageSurroundings,
+} from '../port.ts'
 import { DocumentProcess } from '../process-parser.ts'
 import { fuse, MIN_SCORE, type Ranked, type Reranker, reranked } from '../rank.ts'
 import { type ReadOptions, readContent, readDocument } from '../read-document.ts'
@@ -14,6 +21,7 @@ import { translate } from './corpus-errors.ts'
 import {
   findKnown,
   findPassage,
+  findSurroundings,
   listDocuments,
   PASSAGE_COLUMNS,
   type PassageRow,
@@ -188,6 +196,10 @@ class FileCorpus implements SqliteCorpus {
 
   async passage(id: string): Promise<Passage | undefined> {
     return this.#query((db) => findPassage(db, id))
+  }
+
+  async surroundings(id: string): Promise<PassageSurroundings | undefined> {
+    return this.#query((db) => findSurroundings(db, id))
   }
 
   async search(query: string, options: PassageQuery = {}): Promise<readonly FoundPassage[]> {

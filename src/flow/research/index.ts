@@ -14,6 +14,8 @@ export type {
 export type { CheckedClaim, ClaimVerdict, PdfResult, ResearchContext, Source, WebResult } from './findings.ts'
 export { MasterOrchestrator } from './orchestrator.ts'
 export { ResearchAgent } from './research-agent.ts'
+export type { ResearchFlow } from './research-flow.ts'
+export { researchFlow } from './research-flow.ts'
 export type { ResearchChannels, ResearchState, ResearchUpdate } from './state.ts'
 export { formatHistory, initialState } from './state.ts'
 export { SynthesisAgent } from './synthesis.ts'

@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
 import { callerName } from '../caller.ts'
+import { keyHeader } from '../key-header.ts'
 import { notFound } from '../problem.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
 import { streamHeaders, streamResponse } from './stream.ts'
-import { answer, keyHeader, send, streamForm } from './turns.ts'
+import { answer, send, streamForm } from './turns.ts'
 
 const ID = '/conversations/{id}'
 const STREAMS = ['text/event-stream', 'application/x-ndjson']

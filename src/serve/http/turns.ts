@@ -2,6 +2,7 @@
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf, callerName } from '../caller.ts'
+import { keyHeader } from '../key-header.ts'
 import { HttpProblem, problemWith } from '../problem.ts'
 import { type BegunTurn, begunTurn, turnEvents } from '../turn-events.ts'
 import { json, keyOf, type RouteCall } from './route.ts'
@@ -85,16 +86,4 @@ export function streamForm(request: Request): StreamForm | undefined {
   const accept = request.headers.get('accept') ?? ''
   if (accept.includes('text/event-stream')) return 'sse'
   return accept.includes('application/x-ndjson') ? 'ndjson' : undefined
-}
-
-export function keyHeader(request: Request): string | undefined {
-  const key = request.headers.get('idempotency-key')
-  if (key === null) return undefined
-  if (!/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new HttpProblem({
-      status: 400,
-      code: 'invalid-request',
-      detail: 'Idempotency-Key must have 1 to 200 visible ASCII characters.',
-    })
-  return key
 }

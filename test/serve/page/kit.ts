@@ -1,9 +1,11 @@
 /** A browser, and a server with the built page. One browser for a file; a page of its own for each test. */
 import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
 import type { LanguageModel, ModelStreamPart } from '../../../src/model/index.ts'
 import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
@@ -117,4 +119,67 @@ export async function openPage(
   })
   await page.goto(url)
   return { page, problems }
+}
+
+export async function begin(page: Page, message: string): Promise<void> {
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await send(page, message)
+}
+
+export async function send(page: Page, message: string): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill(message)
+  await page.keyboard.press('Enter')
+}
+
+/** A picture for people, with PICTURES=folder. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PICTURES']
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
+}
+
+export function messages(page: Page): Locator {
+  return page.getByRole('region', { name: 'Messages' })
+}
+
+/** Presses Tab until the control with this name has the focus, which must be visible. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses++) {
+    await page.keyboard.press('Tab')
+    const found = await page.evaluate(() => {
+      const element = document.activeElement as HTMLElement | null
+      if (element === null) return undefined
+      const label =
+        (element as HTMLInputElement).labels?.[0]?.innerText ??
+        element.getAttribute('aria-label') ??
+        element.innerText
+      const style = getComputedStyle(element)
+      return { label: label.replace(/ \(required\)$/, '').trim(), outline: style.outlineStyle }
+    })
+    if (found?.label !== name) continue
+    expect(found.outline).not.toBe('none')
+    return
+  }
+  throw new Error(`Tab does not lead to ${name}`)
+}
+
+/** A form with every kind of field. */
+export const ADDRESS = {
+  type: 'object',
+  required: ['name', 'size', 'address'],
+  properties: {
+    name: { type: 'string', title: 'Name' },
+    people: { type: 'integer', title: 'People', description: 'How many come' },
+    size: { enum: ['small', 'large'], title: 'Size' },
+    outside: { type: 'boolean', title: 'Outside' },
+    address: {
+      type: 'object',
+      title: 'Address',
+      required: ['street'],
+      properties: { street: { type: 'string', title: 'Street', minLength: 3 } },
+    },
+    guests: { type: 'array', title: 'Guests', items: { $ref: '#/$defs/guest' } },
+  },
+  $defs: {
+    guest: { type: 'object', required: ['name'], properties: { name: { type: 'string', title: 'Guest' } } },
+  },
 }

@@ -8,39 +8,35 @@ import { rolldown } from 'rolldown'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { buildPage } from '../../../scripts/build-page.ts'
+import { researchFlow } from '../../../src/flow/research/index.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
 import { ask, defineTool, memoryStore } from '../../../src/index.ts'
 import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
+import { researchHttp } from '../../../src/serve/research/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
+import { memoryCorpus } from '../../flow/research/kit.ts'
 import { gate } from '../../turn/kit.ts'
 import { effectCounts } from '../http/processes/checks.ts'
 import { ServerProcess } from '../http/processes/fleet.ts'
 import { lowContrast } from './contrast.ts'
-import { heldModel, launch, noBrowser, type Opened, openPage, type Served, servePage } from './kit.ts'
+import {
+  ADDRESS,
+  begin,
+  heldModel,
+  launch,
+  messages,
+  noBrowser,
+  type Opened,
+  openPage,
+  picture,
+  type Served,
+  send,
+  servePage,
+  tabTo,
+} from './kit.ts'
 
 const DIFF = '--- a/menu.txt\n+++ b/menu.txt\n@@ -1 +1 @@\n-Soup\n+Salad\n'
-
-const ADDRESS = {
-  type: 'object',
-  required: ['name', 'size', 'address'],
-  properties: {
-    name: { type: 'string', title: 'Name' },
-    people: { type: 'integer', title: 'People', description: 'How many come' },
-    size: { enum: ['small', 'large'], title: 'Size' },
-    outside: { type: 'boolean', title: 'Outside' },
-    address: {
-      type: 'object',
-      title: 'Address',
-      required: ['street'],
-      properties: { street: { type: 'string', title: 'Street', minLength: 3 } },
-    },
-    guests: { type: 'array', title: 'Guests', items: { $ref: '#/$defs/guest' } },
-  },
-  $defs: {
-    guest: { type: 'object', required: ['name'], properties: { name: { type: 'string', title: 'Guest' } } },
-  },
-}
 
 let browser: Browser
 const serving: Served[] = []
@@ -78,18 +74,6 @@ async function open(url: string, options: Parameters<typeof openPage>[2] = {}): 
   opened.push(found)
   return found.page
 }
-
-async function begin(page: Page, message: string): Promise<void> {
-  await page.getByRole('button', { name: 'New conversation' }).click()
-  await send(page, message)
-}
-
-async function send(page: Page, message: string): Promise<void> {
-  await page.getByLabel('Message', { exact: true }).fill(message)
-  await page.keyboard.press('Enter')
-}
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' })
 
 const FIRST_LOAD_BYTES = 200_000
 const CLIENT_BYTES = 15_000
@@ -527,6 +511,58 @@ describe.skipIf(noBrowser !== undefined)(
     })
 
     test.each(['light', 'dark'] as const)(
+      'shows sources beside an answer and opens the passage in %s colours, wide and on a phone',
+      async (colorScheme) => {
+        const evil = '<img src=x onerror=alert(1)>'
+        const text = `It is old. The gate of the dock\nopens 2 hours before high tide. See ${evil} for more.`
+        const corpus = {
+          ...memoryCorpus([{ title: `Docks ${evil}`, pages: [text] }]),
+          surroundings: async () => ({ before: `Page top. ${evil} `, after: ' Page end.' }),
+        }
+        const { url } = await serveFor(
+          { store: memoryStore(), flows: { research: researchFlow({ corpus }) } },
+          { mounts: [researchHttp({ corpus })] },
+        )
+        const page = await open(url, { colorScheme, viewport: { width: 1280, height: 800 } })
+        await begin(page, 'When does the gate of the dock open?')
+        const source = page.getByRole('region', { name: 'Sources' }).getByRole('button')
+        await source.waitFor()
+        expect(await messages(page).locator('.user .plain').textContent()).toBe(
+          'When does the gate of the dock open?',
+        )
+        expect(await source.textContent()).toContain(`Docks ${evil}`)
+        const [answer, beside] = await Promise.all([
+          page.locator('.cited > .markdown').boundingBox(),
+          page.locator('.cited > .sources').boundingBox(),
+        ])
+        expect(beside?.x).toBeGreaterThanOrEqual((answer?.x ?? 0) + (answer?.width ?? 0))
+        await source.click()
+        const passage = page.getByRole('complementary', { name: 'Passage' })
+        await passage.getByText('Page top.').waitFor()
+        expect(await passage.locator('mark').textContent()).toBe(
+          'The gate of the dock\nopens 2 hours before high tide.',
+        )
+        expect(await passage.locator('.text').textContent()).toBe(`Page top. ${evil} ${text} Page end.`)
+        expect(await passage.textContent()).toContain('Page 1')
+        expect(await page.locator('img').count()).toBe(0)
+        expect(await page.evaluate(lowContrast)).toEqual([])
+        await picture(page, `research-wide-${colorScheme}`)
+        await page.setViewportSize({ width: 320, height: 640 })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+        expect(await page.evaluate(lowContrast)).toEqual([])
+        await picture(page, `research-passage-${colorScheme}`)
+        await passage.getByRole('button', { name: 'Close' }).click()
+        await source.waitFor()
+        expect(await source.evaluate((element) => element === document.activeElement)).toBe(true)
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+        await picture(page, `research-phone-${colorScheme}`)
+        // The next message is a message, not values.
+        await send(page, 'And the depth of the dock?')
+        await messages(page).locator('.user').nth(1).waitFor()
+      },
+    )
+
+    test.each(['light', 'dark'] as const)(
       'has contrast in %s colours, and fits a width of 320',
       async (colorScheme) => {
         const { url } = await serveFor({
@@ -580,24 +616,3 @@ describe.skipIf(noBrowser !== undefined)(
     )
   },
 )
-
-/** Presses Tab until the control with this name has the focus, which must be visible. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 80; presses++) {
-    await page.keyboard.press('Tab')
-    const found = await page.evaluate(() => {
-      const element = document.activeElement as HTMLElement | null
-      if (element === null) return undefined
-      const label =
-        (element as HTMLInputElement).labels?.[0]?.innerText ??
-        element.getAttribute('aria-label') ??
-        element.innerText
-      const style = getComputedStyle(element)
-      return { label: label.replace(/ \(required\)$/, '').trim(), outline: style.outlineStyle }
-    })
-    if (found?.label !== name) continue
-    expect(found.outline).not.toBe('none')
-    return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
-}

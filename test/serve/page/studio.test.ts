@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ConversationView, EMPTY, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, filled } from '../../../studio/src/form-draft.ts'
 import { blocksOf } from '../../../studio/src/markdown-blocks.ts'
+import { answerIn, questionIn, splitAtQuote } from '../../../studio/src/source.ts'
 import { reasonText, visible } from '../../../studio/src/visible-text.ts'
 
 describe('Markdown', () => {
@@ -84,6 +85,41 @@ describe('a form', () => {
       'tags.0': 'This is required.',
     })
     expect(fill({}).errors).toEqual({ size: 'This is required.' })
+  })
+})
+
+describe('a research answer', () => {
+  test('has its sources, and only those that are some', () => {
+    expect(answerIn({ messages: [] })).toBeUndefined()
+    expect(answerIn({ final_answer: 'Not found.', context: { sources: null } })).toEqual({
+      text: 'Not found.',
+      sources: [],
+    })
+    const source = { number: 1, kind: 'web', passageId: 'u#1', title: 'T', source: 'https://x', page: null }
+    const { sources } = answerIn({ final_answer: 'A [1].', context: { sources: [source, 7, {}] } }) ?? {}
+    expect(sources).toEqual([
+      { number: 1, kind: 'web', passageId: 'u#1', title: 'T', source: 'https://x', quote: '' },
+    ])
+  })
+
+  test('is the question of values that hold nothing else', () => {
+    const messages = [{ role: 'user', content: 'How deep?' }]
+    expect(questionIn({ messages })).toBe('How deep?')
+    expect(questionIn({ messages, context: { top_k: null } })).toBe('How deep?')
+    for (const values of [
+      { messages, context: { question: 'x' } },
+      { messages, other: 1 },
+      { messages: [...messages, ...messages] },
+      { messages: [{ role: 'assistant', content: 'x' }] },
+      'x',
+    ])
+      expect(questionIn(values)).toBeUndefined()
+  })
+
+  test('finds a quote whatever its blanks and signs are', () => {
+    expect(splitAtQuote('A (b\n c)* d.', '(b c)*')).toEqual(['A ', '(b\n c)*', ' d.'])
+    expect(splitAtQuote('A b.', 'c')).toEqual(['A b.', '', ''])
+    expect(splitAtQuote('A b.', ' ')).toEqual(['A b.', '', ''])
   })
 })
 

@@ -1,0 +1,10 @@
+/** The header `Idempotency-Key`: a request that is sent again under its key has one effect. */
+import { badRequest } from './problem.ts'
+
+export function keyHeader(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return undefined
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw badRequest('Idempotency-Key must have 1 to 200 visible ASCII characters.')
+  return key
+}
