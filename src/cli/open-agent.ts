@@ -45,7 +45,7 @@ export interface OpenAgentOptions {
 /** The agent without output of its own: the terminal prints its turns. */
 export function agentFor(ready: ReadyAgent, id: string, { store, plugins = [] }: OpenAgentOptions): Agent {
   const { contextId } = keyOf({ agent: ready.name, id })
-  const config = hostedConfig(ready, store)
+  const { trust: _, ...config } = hostedConfig(ready, store)
   return new Agent({ ...config, plugins: [...(config.plugins ?? []), ...plugins], contextId, store })
 }
 

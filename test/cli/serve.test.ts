@@ -144,6 +144,28 @@ describe('serve', () => {
     })
   })
 
+  test('lets visitors talk to a public agent of the config, and to no other', async () => {
+    const cwd = folders.make({
+      'holdfast.config.ts': `import { ScriptedModel } from 'holdfast/testing'
+const agent = () => ({ model: new ScriptedModel(['Hello.', 'Hello.']) })
+export default {
+  agents: { desk: { ...agent(), trust: { public: true } }, staff: agent() },
+  serve: { authenticate: () => undefined },
+}
+`,
+    })
+    const { url = '' } = await serve(cwd, '--port', '0').listening()
+    const say = (name: string): Promise<Response> =>
+      fetch(`${url}/conversations/${name}:1/messages?wait=true`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"message":"Hi"}',
+      })
+    expect(await (await say('desk')).json()).toMatchObject({ text: 'Hello.' })
+    expect((await say('staff')).status).toBe(403)
+    expect(await inProcess(['run', '--agent', 'desk', 'Hi'], cwd)).toMatchObject({ code: 0 })
+  })
+
   test('starts again when the config changes, with the protocols that it names, and goes with its parent', async () => {
     const config = (name: string) =>
       `import { ScriptedModel } from 'holdfast/testing'\nexport default { agents: { ${name}: { model: new ScriptedModel(['x']) } }, serve: { a2a: true } }\n`

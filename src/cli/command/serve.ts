@@ -64,8 +64,9 @@ async function hostedAgents({ env }: CommandContext, workspace: Workspace) {
 
 /** `flows` and `ttlMs` of the command go below those of the config. */
 function hostOf(workspace: Workspace, { flows, ttlMs, ...config }: HostConfig): Host {
-  const { graphs, allow, onRequest, maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
-  const options = { graphs, allow, onRequest, maxOpen, maxTurns, maxWaiting, idleMs }
+  const { graphs, trust, onRefusal, allow, onRequest } = workspace.serve ?? {}
+  const { maxOpen, maxTurns, maxWaiting, idleMs } = workspace.serve ?? {}
+  const options = { graphs, trust, onRefusal, allow, onRequest, maxOpen, maxTurns, maxWaiting, idleMs }
   return inConfig(workspace.configPath, () =>
     createHost({
       ...config,

@@ -1,12 +1,16 @@
 /** `holdfast/config`: the types of `holdfast.config.ts`. Only the terminal reads it. */
 import type { AgentConfig, Store } from 'holdfast'
 import type { A2aOptions } from 'holdfast/a2a'
-import type { HostConfig } from 'holdfast/host'
+import type { HostConfig, Trust } from 'holdfast/host'
 import type { HttpOptions } from 'holdfast/http'
 import type { Corpus, ResearchOptions, WebSearch } from 'holdfast/research'
 
 /** An agent without a conversation: the terminal adds its name, its conversation and the store. */
-export type AgentDefinition = Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'>
+export interface AgentDefinition
+  extends Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'> {
+  /** Who may talk to the agent when it is served. Default: `serve: { trust }`, else `careful`. */
+  readonly trust?: Trust
+}
 
 export interface HoldfastConfig {
   /** Agents by name: letters, digits, `_`, `.` and `-`. */
@@ -39,7 +43,17 @@ export type ServeConfig = Omit<HttpOptions, 'accessLog' | 'onError'> &
   ServeProtocols &
   Pick<
     HostConfig,
-    'graphs' | 'flows' | 'allow' | 'onRequest' | 'ttlMs' | 'maxOpen' | 'maxTurns' | 'maxWaiting' | 'idleMs'
+    | 'graphs'
+    | 'flows'
+    | 'trust'
+    | 'onRefusal'
+    | 'allow'
+    | 'onRequest'
+    | 'ttlMs'
+    | 'maxOpen'
+    | 'maxTurns'
+    | 'maxWaiting'
+    | 'idleMs'
   >
 
 /** Returns its argument; exists for the types. */

@@ -75,6 +75,8 @@ const SERVE_OPTIONS: readonly string[] = [
   'a2a',
   'graphs',
   'flows',
+  'trust',
+  'onRefusal',
   'allow',
   'onRequest',
   'ttlMs',
@@ -135,8 +137,9 @@ async function checkAgent(path: string, name: string, agent: unknown): Promise<v
       throw unusable(`${shownPath(path)}: leave ${option} out of the agent ${name}; the terminal decides it.`)
   try {
     // The constructor checks every option.
-    void new Agent({ ...(agent as AgentDefinition), name, contextId: 'check', store: memoryStore() })
-    const { tools = [] } = agent as AgentDefinition
+    const { trust: _, ...config } = agent as AgentDefinition
+    void new Agent({ ...config, name, contextId: 'check', store: memoryStore() })
+    const { tools = [] } = config
     if (typeof tools !== 'function') await Promise.all(toolsFrom(tools).map(checkSchema))
   } catch (error) {
     throw configError(path, error, `agent ${name}: `)
