@@ -8,6 +8,8 @@ export interface ClientOptions {
   readonly url: string
   /** A token or key, or a function that gives one for each request. */
   readonly token?: string | (() => string | Promise<string>)
+  /** Without a token: the key of a visitor, 32 or more random characters. Default: a new one. */
+  readonly visitorKey?: string
   /** How often a request is repeated while the server is away or busy. Default: 5. */
   readonly retries?: number
   /** For tests, or for an environment with its own. */
@@ -160,17 +162,20 @@ function queryText(query: Readonly<Record<string, string | number | undefined>>)
 }
 
 /** Browsers have no `crypto.randomUUID` on a page that came over plain HTTP from another machine. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-')
+function randomKey(words = 4): string {
+  const parts = crypto.getRandomValues(new Uint32Array(words))
+  return Array.from(parts, (part) => part.toString(36).padStart(7, '0')).join('-')
 }
 
 class Requests {
   readonly #url: string
   readonly #options: ClientOptions
   readonly #fetch: typeof fetch
+  readonly #visitorKey: string
 
   constructor(options: ClientOptions) {
     this.#options = options
+    this.#visitorKey = options.visitorKey ?? randomKey(6)
     this.#url = options.url.replace(/\/+$/, '')
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   }
@@ -215,7 +220,9 @@ class Requests {
     const bearer = typeof token === 'function' ? await token() : token
     const headers = {
       ...(init.headers as Record<string, string> | undefined),
-      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(bearer === undefined
+        ? { 'x-visitor-key': this.#visitorKey }
+        : { authorization: `Bearer ${bearer}` }),
     }
     let response: Response
     try {

@@ -9,12 +9,27 @@ import type { Names } from './types.ts'
 import { visible } from './visible-text.ts'
 
 const TOKEN = 'holdfast-token'
+const VISITOR = 'holdfast-visitor'
+
+/** The key of a visitor of this browser, who finds their conversations again by it. */
+function visitorKey(): string {
+  const known = localStorage.getItem(VISITOR)
+  if (known !== null) return known
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(24)))
+  const made = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  localStorage.setItem(VISITOR, made)
+  return made
+}
 
 export function App() {
   const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN) ?? '')
   const [times, setTimes] = useState(0)
   const client = useMemo(
-    () => createClient({ url: new URL('.', location.href).href, ...(token === '' ? {} : { token }) }),
+    () =>
+      createClient({
+        url: new URL('.', location.href).href,
+        ...(token === '' ? { visitorKey: visitorKey() } : { token }),
+      }),
     [token],
   )
   const { names, refusal } = useNames(client, times)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createClient } from '../../../src/client/index.ts'
 import type { Trust } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
@@ -7,7 +8,7 @@ import { open } from './kit.ts'
 const model = () => new ScriptedModel(Array.from({ length: 20 }, () => 'Hello.'))
 
 async function server(trust: Trust) {
-  const { call } = await open(
+  const { call, url } = await open(
     {
       store: memoryStore(),
       agents: { desk: { model: model(), trust }, staff: { model: model() } },
@@ -19,8 +20,9 @@ async function server(trust: Trust) {
           : undefined,
     },
   )
-  return (path: string, headers: Record<string, string> = {}, json?: unknown) =>
+  const request = (path: string, headers: Record<string, string> = {}, json?: unknown) =>
     call(path, { ...(json === undefined ? {} : { json }), headers })
+  return Object.assign(request, { url })
 }
 
 describe('callers who are not authenticated', () => {
@@ -46,6 +48,17 @@ describe('callers who are not authenticated', () => {
     expect([staff.status, ((await staff.json()) as { code: string }).code]).toEqual([403, 'forbidden'])
     expect((await call('/metrics', key)).status).toBe(401)
     expect((await call('/conversations/desk:1', { 'x-visitor-key': 'short' })).status).toBe(400)
+  })
+
+  test('have one key in a client, and another in the next', async () => {
+    const { url } = await server({ public: true })
+    const client = createClient({ url })
+    const [agents, asked] = await Promise.all([client.agents(), client.conversation('desk:1').ask('Hi')])
+    expect([agents, asked.text]).toEqual([['desk'], 'Hello.'])
+    expect(await client.conversation('desk:1').messages()).toHaveLength(2)
+    await expect(createClient({ url }).conversation('desk:1').messages()).rejects.toMatchObject({
+      status: 404,
+    })
   })
 
   test('are not those with false credentials, and no token makes one', async () => {
