@@ -204,7 +204,7 @@ describe('a remote agent as a tool', () => {
     // A card that leads elsewhere.
     const lying: typeof fetch = async (input, init) => {
       const response = await fetch(input, init)
-      if (!String(input).includes('.well-known')) return response
+      if (!response.url.includes('.well-known')) return response
       return new Response((await response.text()).replaceAll(sample.url, other.url), {
         headers: { 'content-type': 'application/json' },
       })

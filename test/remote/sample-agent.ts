@@ -141,7 +141,7 @@ function executor(behaviour: Behaviour, received: string[]): AgentExecutor {
             AgentEvent.statusUpdate({
               taskId,
               contextId,
-              status: status(TaskState[state] as unknown as TaskState, said),
+              status: status(TaskState[state], said),
               metadata: undefined,
             }),
           ),
