@@ -97,7 +97,7 @@ describe('trust', () => {
       const ends = (await host.store.read(key)).filter(({ type }) => type === 'tool.end')
       return {
         asked: requests.map(({ about }) => about?.['tool']),
-        outputs: ends.map(({ data }) => String(data['output'])),
+        outputs: ends.map(({ data }) => (data as { readonly output: string }).output),
       }
     }
     expect(await outcomeFor(KNOWN)).toEqual({ asked: [], outputs: ['lookup ran', 'pay ran', 'book ran'] })
