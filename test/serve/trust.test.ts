@@ -108,9 +108,7 @@ test.each(Object.entries(FORMS))('%s', async (_, { path, json, headers = {}, ref
     for (const who of NAMES) {
       const response = await call(path(name), { json: json(name), headers: { ...headers, ...CALLERS[who] } })
       const text = await response.text()
-      const expected: unknown[] = admitted.includes(who)
-        ? [200, HELLO]
-        : [403, refusal(name)]
+      const expected: unknown[] = admitted.includes(who) ? [200, HELLO] : [403, refusal(name)]
       expect([response.status, response.ok ? text : JSON.parse(text)]).toMatchObject(expected)
     }
   expect(host.refusals.map(({ name }) => name)).toEqual(['careful', 'strict', 'strict'])
