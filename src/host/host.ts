@@ -42,7 +42,7 @@ import { closedError, Pool } from './pool.ts'
 import { HostReads } from './reads.ts'
 import { type Refusal, Refusals } from './refusals.ts'
 import { Retention } from './retention.ts'
-import { isVisitor, type Trust } from './trust.ts'
+import { isVisitor, type Trust, type TrustLevel } from './trust.ts'
 
 export interface HostConfig {
   readonly store: Store
@@ -190,6 +190,10 @@ export class Host {
   /** Those of `names` that a caller may talk to by the rules of trust alone. */
   namesFor(principal: Principal): readonly string[] {
     return this.names.filter((name) => this.#catalog.trustOf(name).mayAdmit(name, principal))
+  }
+
+  trustLevelOf(name: string): TrustLevel {
+    return this.#catalog.trustOf(name).level
   }
 
   /** True if some agent answers callers who are not authenticated. */

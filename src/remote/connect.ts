@@ -45,10 +45,15 @@ export async function connect({ url, headers, fetch: given = fetch }: ConnectOpt
     ],
     cardResolver: new sdk.DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
   })
-  const client = url.endsWith('.json')
-    ? await factory.createFromUrl(url, '')
-    : await factory.createFromUrl(url)
+  const client = await factory.createFromUrl(cardUrl(url), '')
   return { sdk, client, lastStatus: () => lastStatus }
+}
+
+/** A path without a slash at its end is a folder, too: cards are below their agents. */
+function cardUrl(url: string): string {
+  const { pathname, origin, search } = new URL(url)
+  if (pathname.endsWith('.json')) return url
+  return `${origin}${pathname.replace(/\/*$/, '/')}.well-known/agent-card.json${search}`
 }
 
 /** The address, if it is one that can be called. */

@@ -15,7 +15,7 @@ import {
   toolResult,
   type Verdict,
 } from '../tool/index.ts'
-import { checkUrl, connect } from './connect.ts'
+import { type Connected, checkUrl, connect } from './connect.ts'
 import { type Follow, followTask, type RemoteReply, type RemoteTask, sendMessage } from './remote-task.ts'
 
 export interface RemoteAgentOptions
@@ -77,7 +77,7 @@ export function remoteAgent(options: RemoteAgentOptions): Tool<{ readonly messag
     ...(isPublic === undefined ? {} : { public: isPublic }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     replay: 'never',
-    verify: (_, context) => canGoOn(options, { ...context, callKey: context.idempotencyKey }),
+    verify: (_, { idempotencyKey: callKey, artifacts }) => canGoOn({ callKey, artifacts }),
     run: async ({ message }, context) => {
       const { idempotencyKey, answers } = context
       const asked = Object.keys(answers).length
@@ -114,7 +114,7 @@ export function remoteNode<State, Update>(
   checkOptions({ ...remote, description: 'as a node' }, { ...REMOTE, place: 'remoteNode()' })
   checkUrl(options.url)
   return async (state, context) => {
-    const { task: callKey, artifacts, credentials } = context
+    const { task: callKey, artifacts } = context
     const answers: Record<string, Json> = {}
     for (;;) {
       const asked = Object.keys(answers).length
@@ -122,7 +122,7 @@ export function remoteNode<State, Update>(
         `message ${asked + 1}`,
         ({ signal, idempotencyKey: messageId }) =>
           exchange(remote, { ...context, signal, callKey, messageId, answers, message: input(state) }),
-        { verify: ({ signal }) => canGoOn(remote, { callKey, artifacts, credentials, signal }) },
+        { verify: () => canGoOn({ callKey, artifacts }) },
       )
       const question = questionOf(options.name, reply, asked)
       if (question === undefined) return output(completedText(reply), reply.data)
@@ -164,7 +164,7 @@ async function exchange(options: Remote, context: Exchange): Promise<RemoteReply
   const texts = [message, ...replies.map(([, value]) => textOf(value))]
   const sent = kept?.sent ?? 0
   const follow: Follow = {
-    ...(await connection(options, context.credentials)),
+    connect: connector(options, context.credentials),
     timer: options.timer ?? systemTimer,
     signal,
     onTask: (task) => keep(context, { ...task, sent: Math.max(sent, 1) }),
@@ -178,36 +178,52 @@ async function exchange(options: Remote, context: Exchange): Promise<RemoteReply
       await cancelKept(follow, context)
       return { state: 'cancelled', text: 'The person did not sign in.', data: [], ...kept }
     }
+    const next = { messageId, text: texts.at(-1) ?? '', ...taskOf(kept) }
     const isConfirmed = last === true
     if (kept !== undefined && (sent >= texts.length || isConfirmed)) {
       await keep(context, { ...kept, sent: texts.length })
-      return await followTask(follow, { ...kept, ...(isConfirmed ? { stale: ['auth-required'] } : {}) })
+      const isAnswer = texts.length > 1 && !isConfirmed
+      return await followTask(follow, kept, isAnswer ? { message: next } : confirmed(isConfirmed))
     }
-    // Recorded first: a message that may have been sent is not sent again.
+    // Recorded first: a message that may have been sent is looked for in the task before it is sent again.
     if (kept !== undefined) await keep(context, { ...kept, sent: texts.length })
-    const next = { messageId, text: texts.at(-1) ?? '', ...taskOf(kept) }
     return await sendMessage(follow, next)
   } finally {
     signal.removeEventListener('abort', cancel)
   }
 }
 
+/** A task whose person has signed in is about to go on by itself. */
+function confirmed(isConfirmed: boolean): { readonly stale?: readonly RemoteReply['state'][] } {
+  return isConfirmed ? { stale: ['auth-required'] } : {}
+}
+
 function taskOf(kept: Kept | undefined): Partial<RemoteTask> {
   return kept === undefined ? {} : { taskId: kept.taskId, contextId: kept.contextId }
 }
 
-async function connection({ url, headers, fetch: given }: Remote, credentials: Credentials) {
-  return connect({
-    url,
-    headers: (await headers?.(credentials)) ?? {},
-    ...(given === undefined ? {} : { fetch: given }),
-  })
+/** One connection for all requests of an exchange; one that fails is tried again by the next. */
+function connector({ url, headers, fetch: given }: Remote, credentials: Credentials): Follow['connect'] {
+  let connected: Connected | undefined
+  return async () => {
+    connected ??= await connect({
+      url,
+      headers: (await headers?.(credentials)) ?? {},
+      ...(given === undefined ? {} : { fetch: given }),
+    })
+    return connected
+  }
 }
 
-async function cancelKept({ client }: Follow, context: Exchange): Promise<void> {
-  const kept = await keptTask(context)
-  if (kept !== undefined)
-    await client.cancelTask({ tenant: '', id: kept.taskId, metadata: undefined }).catch(() => {})
+async function cancelKept(follow: Follow, context: Exchange): Promise<void> {
+  try {
+    const kept = await keptTask(context)
+    if (kept === undefined) return
+    const { client } = await follow.connect()
+    await client.cancelTask({ tenant: '', id: kept.taskId, metadata: undefined })
+  } catch {
+    // The task may have ended, or its agent may be away: the turn is cancelled all the same.
+  }
 }
 
 function artifactId({ callKey }: Pick<Exchange, 'callKey'>): string {
@@ -229,15 +245,8 @@ async function keptTask(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promi
 }
 
 /** After a crash: a run goes on with a task that is known. Without one, the message may have been sent. */
-async function canGoOn(
-  options: Remote,
-  context: Pick<Exchange, 'callKey' | 'artifacts' | 'credentials' | 'signal'>,
-): Promise<Verdict<never>> {
-  const kept = await keptTask(context)
-  if (kept === undefined) return { happened: 'unknown' }
-  const { client } = await connection(options, context.credentials)
-  await client.getTask({ tenant: '', id: kept.taskId, historyLength: 0 }, { signal: context.signal })
-  return { happened: false }
+async function canGoOn(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promise<Verdict<never>> {
+  return { happened: (await keptTask(context)) === undefined ? 'unknown' : false }
 }
 
 function resultOf(

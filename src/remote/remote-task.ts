@@ -1,14 +1,15 @@
 /**
  * A task of a remote agent: sends a message, and follows the task over lost connections until it ends or asks. Knows no tool.
  *
- * F1  A message is sent once. A connection that is lost after the task is known is followed by a subscription, not by a message.
+ * F1  A message is received once. A connection that is lost after the task is known is followed by a subscription. An answer is sent
+ *     again, under the same id, only if the task still waits and its history does not have it.
  * F2  A task whose state cannot be learned within the bounds has an unknown outcome.
  */
-import type { Message, Part, StreamResponse, Task } from '@a2a-js/sdk'
-import type { Client } from '@a2a-js/sdk/client'
+import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { Timer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
+import type { Connected } from './connect.ts'
 import type { RemoteSdk } from './sdk.ts'
 
 export interface RemoteTask {
@@ -24,12 +25,10 @@ export interface RemoteReply extends Partial<RemoteTask> {
 }
 
 export interface Follow {
-  readonly sdk: RemoteSdk
-  readonly client: Client
+  /** The connection, which is made when it is first needed. A failure is not kept. */
+  readonly connect: () => Promise<Connected>
   readonly timer: Timer
   readonly signal: AbortSignal
-  /** The HTTP status of the newest answer. */
-  readonly lastStatus: () => number | undefined
   /** The task became known. Awaited before anything else is read. */
   readonly onTask: (task: RemoteTask) => Promise<void>
   readonly onProgress: (text: string) => void
@@ -39,96 +38,106 @@ export interface Follow {
 const TRIES = 8
 const FIRST_WAIT_MS = 250
 
-export async function sendMessage(
-  follow: Follow,
-  message: { readonly messageId: string; readonly text: string } & Partial<RemoteTask>,
-): Promise<RemoteReply> {
-  const { client, sdk, signal } = follow
-  const { messageId, text, taskId = '', contextId = '' } = message
-  const request = {
-    tenant: '',
-    message: {
-      messageId,
-      taskId,
-      contextId,
-      role: sdk.Role.ROLE_USER,
-      parts: [
-        {
-          content: { $case: 'text' as const, value: text },
-          metadata: undefined,
-          filename: '',
-          mediaType: '',
-        },
-      ],
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
-    },
-    configuration: undefined,
-    metadata: undefined,
-  }
-  // The task may come with the state from before this message.
-  const known = taskId === '' ? undefined : { taskId, contextId, stale: INTERRUPTED }
-  return new Following(follow, known).read(() => client.sendMessageStream(request, { signal }))
+/** A message that begins a task, or continues one. */
+export interface NextMessage extends Partial<RemoteTask> {
+  readonly messageId: string
+  readonly text: string
 }
 
-/** The reply of a task that was begun before. `stale`: states that the task is about to leave. */
+export function sendMessage(follow: Follow, message: NextMessage): Promise<RemoteReply> {
+  const { taskId, contextId = '' } = message
+  // The task may come with the state from before this message.
+  const known = taskId === undefined ? {} : { task: { taskId, contextId }, stale: INTERRUPTED }
+  return new Following(follow, { ...known, message }).begin()
+}
+
+/**
+ * The reply of a task that was begun before. `message`: an answer that was perhaps sent. `stale`: states that the task is about
+ * to leave.
+ */
 export function followTask(
   follow: Follow,
-  task: RemoteTask & { readonly stale?: readonly RemoteReply['state'][] },
+  task: RemoteTask,
+  { message, stale = [] }: Pick<Begun, 'message' | 'stale'> = {},
 ): Promise<RemoteReply> {
-  return new Following(follow, task).again()
+  const isAnswer = message !== undefined
+  return new Following(follow, {
+    task,
+    stale: isAnswer ? INTERRUPTED : stale,
+    ...(isAnswer ? { message } : {}),
+  }).again()
+}
+
+interface Begun {
+  readonly task?: RemoteTask
+  readonly message?: NextMessage
+  readonly stale?: readonly RemoteReply['state'][]
 }
 
 const INTERRUPTED: readonly RemoteReply['state'][] = ['input-required', 'auth-required']
 
 class Following {
   readonly #follow: Follow
+  readonly #message: NextMessage | undefined
   readonly #texts = new Map<string, string>()
   readonly #data: Json[] = []
+  #sdk: RemoteSdk | undefined
   #task: RemoteTask | undefined
   #reply: RemoteReply | undefined
   /** States that a whole task may still show, although it is about to leave them. */
   #stale: readonly RemoteReply['state'][]
   #staleReply: RemoteReply | undefined
+  /** The reason why the remote agent did not take the answer. */
+  #refusal: string | undefined
 
-  constructor(follow: Follow, task: Parameters<typeof followTask>[1] | undefined) {
-    const { stale = [], ...known } = task ?? {}
+  constructor(follow: Follow, { task, message, stale = [] }: Begun) {
     this.#follow = follow
-    this.#task = task === undefined ? undefined : (known as RemoteTask)
+    this.#message = message
+    this.#task = task
     this.#stale = stale
   }
 
-  async read(open: () => AsyncGenerator<StreamResponse, void, undefined>): Promise<RemoteReply> {
+  /** Sends the message, and follows its task. */
+  async begin(): Promise<RemoteReply> {
+    const isNew = this.#task === undefined
+    // Nothing was sent before there is a connection: its failure is an error, and no unknown outcome.
+    if (isNew) await this.#connect()
     try {
-      for await (const event of open()) {
+      for await (const event of this.#send(await this.#connect())) {
         await this.#take(event)
         if (this.#reply !== undefined) return this.#reply
       }
     } catch (error) {
       this.#follow.signal.throwIfAborted()
-      if (this.#task === undefined) throw this.#sendFailed(error)
+      if (this.#task === undefined) throw await this.#sendFailed(error)
     }
     return this.again()
   }
 
   /** The task from where it is now: its state, then its events (F1). */
   async again(): Promise<RemoteReply> {
-    const { client, sdk, signal, timer } = this.#follow
+    const { signal, timer } = this.#follow
     const { taskId } = this.#known
     let why = 'the connection ended'
     for (let attempt = 0; attempt < TRIES; attempt++) {
       try {
-        await this.#whole(await client.getTask({ tenant: '', id: taskId, historyLength: 0 }, { signal }))
-        if (this.#reply !== undefined) return this.#reply
-        for await (const event of client.resubscribeTask({ tenant: '', id: taskId }, { signal })) {
+        const connected = await this.#connect()
+        const { client } = connected
+        const history = this.#message === undefined ? { historyLength: 0 } : {}
+        const task = await client.getTask({ tenant: '', id: taskId, ...history }, { signal })
+        await this.#whole(task)
+        if (this.#reply !== undefined) return this.#withRefusal(this.#reply)
+        const events = this.#isUnreceived(task)
+          ? this.#send(connected)
+          : client.resubscribeTask({ tenant: '', id: taskId }, { signal })
+        for await (const event of events) {
           attempt = 0
           await this.#take(event)
           if (this.#reply !== undefined) return this.#reply
         }
       } catch (error) {
         signal.throwIfAborted()
-        if (error instanceof sdk.TaskNotFoundError)
+        if (this.#sdk !== undefined && error instanceof this.#sdk.TaskNotFoundError)
           throw lost(`It does not know the task ${taskId} any more.`)
         why = thrownText(error)
       }
@@ -136,6 +145,40 @@ class Following {
     }
     if (this.#staleReply !== undefined) return this.#staleReply
     throw lost(`The task ${taskId} cannot be reached: ${why}`)
+  }
+
+  async #connect(): Promise<Connected> {
+    const connected = await this.#follow.connect()
+    this.#sdk = connected.sdk
+    return connected
+  }
+
+  /** The events after the message. Those of an answer that is refused are none: the task still has its question. */
+  async *#send(connected: Connected): AsyncGenerator<StreamResponse, void, undefined> {
+    if (this.#message === undefined) return
+    const { signal } = this.#follow
+    try {
+      yield* connected.client.sendMessageStream(requestOf(connected.sdk, this.#message), { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (this.#message.taskId === undefined || !isRefusal(connected, error)) throw error
+      this.#refusal = thrownText(error)
+      this.#stale = []
+    }
+  }
+
+  /** True if the task waits for an answer that was lost on its way. */
+  #isUnreceived({ history, status }: Task): boolean {
+    const state = status && stateOf(this.#sdk as RemoteSdk, status.state)
+    const isWaiting = state !== undefined && INTERRUPTED.includes(state)
+    const { messageId, taskId } = this.#message ?? {}
+    if (taskId === undefined || !isWaiting || history.length === 0) return false
+    return !history.some((each) => each.messageId === messageId)
+  }
+
+  #withRefusal(reply: RemoteReply): RemoteReply {
+    if (this.#refusal === undefined || !INTERRUPTED.includes(reply.state)) return reply
+    return { ...reply, text: `${this.#refusal}\n\n${reply.text}` }
   }
 
   get #known(): RemoteTask {
@@ -191,7 +234,7 @@ class Following {
   }
 
   #status(status: Task['status']): void {
-    const state = status && stateOf(this.#follow.sdk, status.state)
+    const state = status && stateOf(this.#sdk as RemoteSdk, status.state)
     const said = status?.message === undefined ? '' : textOf(status.message.parts)
     if (state === undefined) {
       if (said !== '') this.#follow.onProgress(said)
@@ -207,11 +250,31 @@ class Following {
     return { text: textOf(parts), data: dataOf(parts), ...task }
   }
 
-  #sendFailed(error: unknown): Error {
+  async #sendFailed(error: unknown): Promise<Error> {
     if (isUnsent(error)) return new Error(`The remote agent cannot be reached: ${thrownText(error)}`)
-    if (isRefusal(this.#follow, error))
+    if (isRefusal(await this.#connect(), error))
       return new Error(`The remote agent refused the message: ${thrownText(error)}`)
     return lost(thrownText(error))
+  }
+}
+
+function requestOf({ Role }: RemoteSdk, message: NextMessage): SendMessageRequest {
+  const { messageId, text, taskId = '', contextId = '' } = message
+  const part = { content: { $case: 'text' as const, value: text }, metadata: undefined }
+  return {
+    tenant: '',
+    message: {
+      messageId,
+      taskId,
+      contextId,
+      role: Role.ROLE_USER,
+      parts: [{ ...part, filename: '', mediaType: '' }],
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    },
+    configuration: undefined,
+    metadata: undefined,
   }
 }
 
@@ -258,7 +321,7 @@ function isUnsent(error: unknown): boolean {
 }
 
 /** True if the agent itself answered that it did nothing. */
-function isRefusal({ sdk, lastStatus }: Follow, error: unknown): boolean {
+function isRefusal({ sdk, lastStatus }: Connected, error: unknown): boolean {
   const status = lastStatus() ?? 0
   if (status >= 400 && status < 500) return true
   return error instanceof sdk.A2AError && !VAGUE.includes(error.name)

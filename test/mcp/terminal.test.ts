@@ -37,11 +37,12 @@ it('run --mcp gives an agent the tools of servers, asks first, and shows where a
   })
 })
 
-it('holdfast mcp serves an agent to a client, and other processes find its conversations', async () => {
+it('holdfast mcp serves an agent to a client; other processes find its conversations, also one that is started again', async () => {
   const cwd = folder()
-  const mcp = await connected({
-    clerk: { command: process.execPath, args: [...LAUNCH, 'mcp', CONFIG], cwd, env: { HOLDFAST_HOME: cwd } },
-  })
+  const env = { HOLDFAST_HOME: cwd }
+  const start = () =>
+    connected({ clerk: { command: process.execPath, args: [...LAUNCH, 'mcp', CONFIG], cwd, env } })
+  let mcp = await start()
   expect(mcp.status()).toMatchObject([{ protocolVersion: '2026-07-28', tools: 2 }])
   const send = (message: string) =>
     call(mcp, 'clerk_send_message', { args: { message, conversation: 'c-1' } })
@@ -51,7 +52,9 @@ it('holdfast mcp serves an agent to a client, and other processes find its conve
       { kind: 'data', prompt: 'Which colour?', schema: { properties: { answer: { type: 'string' } } } },
     ],
   })
+  await mcp.close()
   const answered = await runIn(cwd, '--context', 'c-1', '--answer', 'blue')
   expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining('blue') })
+  mcp = await start()
   expect(await send('Hi')).toMatchObject({ status: 'ok', output: { conversation: 'c-1', text: 'Hello.' } })
 })

@@ -1,6 +1,7 @@
 /** Agent cards: how clients find an agent, what it can do, and how they have to authenticate. */
 import type { AgentCard, AgentSkill, SecurityScheme } from '@a2a-js/sdk'
 import type { Host } from '../../host/index.ts'
+import { HoldfastError, quote } from '../../protocol/index.ts'
 import type { AuthScheme, Caller } from '../caller.ts'
 import type { A2aAgent, A2aOptions, A2aSkill } from './options.ts'
 
@@ -23,16 +24,20 @@ export class Cards {
     this.#facts = facts
   }
 
-  /** The card that everybody may read. */
+  /** The card that everybody may read. The tools of a strict agent are for listed callers. */
   async open(agent: string, origin: string): Promise<AgentCard> {
-    const tools = await this.#facts.host.toolsOf(agent)
+    const { host } = this.#facts
+    const tools = host.trustLevelOf(agent) === 'strict' ? undefined : await host.toolsOf(agent)
     const { skills = tools?.map(toolSkill) ?? NO_SKILLS } = this.#detailsOf(agent)
     return this.#card(agent, origin, skills)
   }
 
-  /** The card for a caller who is authenticated: with the tools that their agent has. */
+  /** The card for a caller whom the agent answers: with the tools that their agent has. */
   async extended(agent: string, origin: string, { tenant, actor }: Caller): Promise<AgentCard> {
-    const tools = (await this.#facts.host.toolsOf(agent, { tenant, actor })) ?? []
+    const { host } = this.#facts
+    if (!host.namesFor({ tenant, actor }).includes(agent))
+      throw new HoldfastError('forbidden', { message: `${quote(agent)} does not answer you.` })
+    const tools = (await host.toolsOf(agent, { tenant, actor })) ?? []
     const { skills = NO_SKILLS, extendedSkills = NO_SKILLS } = this.#detailsOf(agent)
     const all = [...skills, ...extendedSkills, ...tools.map(toolSkill)]
     const byId = new Map(all.toReversed().map((skill) => [skill.id, skill]))

@@ -108,8 +108,12 @@ class A2aServer {
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
     }
-    const { message, body } = { message: detail, body: errors.toRestErrorBody(new Error(detail), status) }
-    if (!isRpc(request)) return Response.json(body, { status, headers })
+    const message = detail
+    if (!isRpc(request)) {
+      const { error } = errors.toRestErrorBody(new Error(detail), status)
+      const name = STATUS_NAMES[status] ?? error.status
+      return Response.json({ error: { ...error, status: name } }, { status, headers })
+    }
     const code = status === 400 ? errors.A2A_ERROR_CODE.PARSE_ERROR : errors.A2A_ERROR_CODE.INTERNAL_ERROR
     const error = { code: status === 404 ? errors.A2A_ERROR_CODE.INVALID_REQUEST : code, message }
     return Response.json({ jsonrpc: '2.0', id: this.#ids.get(request) ?? null, error }, { status, headers })
@@ -159,6 +163,14 @@ class A2aServer {
       ...(schemes.length === 0 ? {} : { securitySchemes: Object.fromEntries(schemes) }),
     }
   }
+}
+
+/** Names of statuses that the package does not know for errors of a server. */
+const STATUS_NAMES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
 }
 
 function schemesOf(

@@ -2,7 +2,6 @@
  * Agents as models of the OpenAI API. A client sees texts alone: tools run inside, a question is a text, and the next message
  * answers it. A client that leaves stops no turn unless the mount is told so.
  */
-import type { Host } from '../../host/index.ts'
 import { type ContextKey, checkOptions, type OptionSet } from '../../protocol/index.ts'
 import { fieldsOf, isFields } from '../body-fields.ts'
 import type { Mount, MountCall } from '../mount.ts'
@@ -14,7 +13,7 @@ import { errorOf, errorResponse, turnProblem, unknownModel } from './errors.ts'
 import { decodeId, encodeId, type ReplyId } from './reply-id.ts'
 import { chatRequest, responsesRequest } from './request.ts'
 import { type ResponseOptions, responseFrames, responseObject } from './responses.ts'
-import { beginTurn, finishedReply, type LiveReply, liveReply, storedReply } from './turn-reply.ts'
+import { agentsFor, beginTurn, finishedReply, type LiveReply, liveReply, storedReply } from './turn-reply.ts'
 
 export interface OpenAiOptions {
   /**
@@ -49,21 +48,17 @@ export function openai(options: OpenAiOptions = {}): Mount {
   }
 }
 
-function agentsOf({ names, graphs }: Host): readonly string[] {
-  return names.filter((name) => !graphs.includes(name))
-}
-
 function modelObject(id: string): object {
   return { id, object: 'model', created: 0, owned_by: 'holdfast' }
 }
 
-function models({ host }: MountCall): Response {
-  return Response.json({ object: 'list', data: agentsOf(host).map(modelObject) })
+function models(call: MountCall): Response {
+  return Response.json({ object: 'list', data: agentsFor(call).map(modelObject) })
 }
 
-function model({ host, params }: MountCall): Response {
-  const id = params['model'] ?? ''
-  if (!agentsOf(host).includes(id)) throw unknownModel(id, agentsOf(host))
+function model(call: MountCall): Response {
+  const id = call.params['model'] ?? ''
+  if (!agentsFor(call).includes(id)) throw unknownModel(id, agentsFor(call))
   return Response.json(modelObject(id))
 }
 
@@ -159,7 +154,7 @@ async function cancel(call: MountCall): Promise<Response> {
 /** The turn that an id names, if it is one of the caller's: others are unknown. */
 async function replyOf(call: MountCall, id: string, status: 400 | 404): Promise<ReplyId> {
   const reply = decodeId(id)
-  const isHosted = reply !== undefined && agentsOf(call.host).some((name) => isOf(name, reply.contextId))
+  const isHosted = reply !== undefined && agentsFor(call).some((name) => isOf(name, reply.contextId))
   const info = isHosted ? await call.host.reads.info(keyOf(call, reply.contextId)) : undefined
   if (reply !== undefined && info !== undefined && info.turn >= reply.turn) return reply
   const detail = `There is no response ${JSON.stringify(id.slice(0, 200))}.`

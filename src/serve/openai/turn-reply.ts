@@ -1,5 +1,5 @@
 /** The turn of a request, and its reply: complete, or as it comes. */
-import type { HostEvent } from '../../host/index.ts'
+import type { Host, HostEvent } from '../../host/index.ts'
 import type { ContextKey } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import type { MountCall } from '../mount.ts'
@@ -29,8 +29,8 @@ export async function beginTurn(
 ): Promise<BegunReply> {
   const { host, caller } = call
   const { headers } = call.request
-  const agents = host.names.filter((name) => !host.graphs.includes(name))
-  if (!agents.includes(request.model)) throw unknownModel(request.model, agents)
+  // One that refuses the caller is no unknown model: the host refuses, and records it.
+  if (!isAgent(host, request.model)) throw unknownModel(request.model, agentsFor(call))
   const name = after?.contextId ?? headerName(headers) ?? request.conversation
   const { model } = request
   const place = await placeOf({
@@ -41,6 +41,15 @@ export async function beginTurn(
   if (after !== undefined && posted.length === 0) await checkNewest(call, key, after)
   const turn = await begunTurn(beginReply(host, place, { request, auth: authOf(caller) }))
   return { ...turn, key }
+}
+
+/** The agents that the caller may talk to, as far as the rules of trust say. */
+export function agentsFor({ host, caller }: MountCall): readonly string[] {
+  return host.namesFor(caller).filter((name) => isAgent(host, name))
+}
+
+function isAgent({ names, graphs }: Host, name: string): boolean {
+  return names.includes(name) && !graphs.includes(name)
 }
 
 /** The header as this server writes it: encoded, because names may have letters of any script. */
