@@ -42,6 +42,7 @@ const { ok, seconds } = await runStep(
       'test/flow/research/recovery.test',
       'test/attack/hooks-at-every-crash.test',
       'test/output/generated.test',
+      'test/output/wire.test',
     ],
   },
   'loud',
