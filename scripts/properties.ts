@@ -1,7 +1,8 @@
 /**
  * `npm run properties`: the properties of journals and prompts on many random histories, of graphs on many random graphs,
- * of outputs on many random schemas, and every pair of deaths of conversations and graphs, instead of the few of `npm test`. The number of runs is the first argument; 10,000 if not given. Those of
- * histories are spread over all properties and both stores.
+ * of outputs on many random schemas, every pair of deaths of conversations and graphs, and every death of flows
+ * and of turns with hooks, instead of the few of `npm test`. The number of runs is the first argument; 10,000 if not given.
+ * Those of histories are spread over all properties and both stores.
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
 import { runStep } from './step.ts'
@@ -37,7 +38,11 @@ const { ok, seconds } = await runStep(
       'test/graph/properties',
       'test/graph/recovery.test',
       'test/recovery/recovery.test',
+      'test/flow/recovery.test',
+      'test/flow/research/recovery.test',
+      'test/attack/hooks-at-every-crash.test',
       'test/output/generated.test',
+      'test/output/wire.test',
     ],
   },
   'loud',

@@ -8,10 +8,11 @@ import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { ask, defineTool, toolResult } from '../../src/tool/index.ts'
 import { bench, calls, probe } from '../turn/kit.ts'
 
-/** Each level names the next one twice: 2^40 lists for whoever writes them all. */
+/** Lists and objects in turn; each level names the next one twice: 2^40 of them for a writer of all. */
 function folded(levels = 40): unknown {
   let value: unknown = ['x']
-  for (let level = 0; level < levels; level++) value = [value, value]
+  for (let level = 0; level < levels; level++)
+    value = level % 2 === 0 ? [value, value] : { a: value, b: value }
   return value
 }
 
@@ -29,12 +30,7 @@ function endlessChain(): unknown {
 const again = (): unknown => ({ toJSON: again, a: [1, 2, 3] })
 
 const VALUES: Readonly<Record<string, () => unknown>> = {
-  'lists that are named twice': () => folded(),
-  'objects that are named twice': () => {
-    let inner: object = { x: 1 }
-    for (let level = 0; level < 40; level++) inner = { a: inner, b: inner }
-    return inner
-  },
+  'lists and objects that are named twice': () => folded(),
   'a sparse list': () => Object.assign([], { length: 4_000_000_000 }),
   'getters without end': endlessChain,
   'a Proxy without end': () => {

@@ -12,13 +12,20 @@ export const PROGRAMS = [
   'src/store/sqlite/schema.ts',
   'test/build/from-build.ts',
   'test/corpus/adding-process.ts',
+  'test/crash/child.ts',
   'test/graph/two-reviews.ts',
   'test/many/flood-sender.ts',
   'test/many/member.ts',
   'test/observe/logging-process.ts',
   'test/recovery/child.ts',
   'test/secrets/child.ts',
+  'test/serve/http/processes/server-process.ts',
 ] as const
+
+/** True in a test run: there are bundles. */
+export function isBuilt(): boolean {
+  return process.env[BUILD_VARIABLE] !== undefined
+}
 
 /** The file to start: the bundle, or the source where there is none. */
 export function programFile(path: (typeof PROGRAMS)[number]): string {
@@ -32,8 +39,7 @@ export function moduleFile(path: string): string {
 
 /** The arguments of Node that start the terminal. In configs, wherever they are, `holdfast` is the same package. */
 export function terminalArguments(): readonly string[] {
-  const isBuilt = process.env[BUILD_VARIABLE] !== undefined
-  const hook = isBuilt ? programFile('test/build/from-build.ts') : resolve('scripts/from-source.ts')
+  const hook = isBuilt() ? programFile('test/build/from-build.ts') : resolve('scripts/from-source.ts')
   return ['--import', pathToFileURL(hook).href, moduleFile('cli/bin.ts')]
 }
 

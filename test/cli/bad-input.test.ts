@@ -13,8 +13,9 @@ interface Refused {
   readonly args: readonly string[]
   readonly code: number
   readonly says: string
-  /** Standard input of a real process. */
   readonly input?: string | Buffer
+  /** In a process of its own, with a pipe. */
+  readonly isPiped?: true
 }
 
 const MB = 1024 * 1024
@@ -33,6 +34,7 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 2,
     says: 'larger than 4 MB',
     input: Buffer.alloc(10 * MB, 'a'),
+    isPiped: true,
   },
   'text that is not UTF-8': {
     args: ['run', '-'],
@@ -120,10 +122,10 @@ const refusals: Readonly<Record<string, Refused>> = {
 }
 
 describe.concurrent('before anything is written, it', () => {
-  for (const [what, { args, code, says, input }] of Object.entries(refusals)) {
+  for (const [what, { args, code, says, input = '', isPiped }] of Object.entries(refusals)) {
     it(`refuses ${what}`, async () => {
       const cwd = folders.make()
-      const result = await (input === undefined ? inProcess(args, cwd) : holdfast(args, { cwd, input }))
+      const result = await (isPiped ? holdfast : inProcess)(args, { cwd, input })
       expect(result.stderr).toContain(says)
       expect(result.stderr).toMatch(/^holdfast: .*\n$/)
       expect({ code: result.code, stdout: result.stdout, left: readdirSync(cwd) }).toEqual({
@@ -135,14 +137,14 @@ describe.concurrent('before anything is written, it', () => {
   }
 
   it('makes the refusal the outcome with --json', async () => {
-    const { code, stdout } = await holdfast(['run', '--json', ''], { cwd: folders.make() })
+    const { code, stdout } = await inProcess(['run', '--json', ''], { cwd: folders.make() })
     const outcome = { type: 'outcome', status: 'failed', exitCode: 2, error: { code: 'usage' } }
     expect(JSON.parse(stdout)).toMatchObject(outcome)
     expect(code).toBe(2)
   })
 
   it('shows a stack only to those who ask for it', async () => {
-    const { stderr } = await holdfast(['run', ''], { cwd: folders.make(), env: { HOLDFAST_DEBUG: '1' } })
+    const { stderr } = await inProcess(['run', ''], { cwd: folders.make(), env: { HOLDFAST_DEBUG: '1' } })
     expect(stderr).toMatch(/\n {4}at /)
   })
 })
@@ -150,14 +152,14 @@ describe.concurrent('before anything is written, it', () => {
 describe.concurrent('a store that cannot be used', () => {
   const used = async () => {
     const cwd = folders.make()
-    await holdfast(['run', '--context', 'a', 'hi'], { cwd })
+    await inProcess(['run', '--context', 'a', 'hi'], { cwd })
     return { cwd, path: join(cwd, '.holdfast/holdfast.db') }
   }
 
   it('is left as it is when it is damaged', async () => {
     const cwd = folders.make({ '.holdfast/holdfast.db': 'this is no database' })
     for (const args of [['run', 'hi'], ['sessions']]) {
-      const { code, stderr } = await holdfast(args, { cwd })
+      const { code, stderr } = await inProcess(args, { cwd })
       expect(code).toBe(3)
       expect(stderr).toContain('Nothing was changed: restore a backup')
     }
@@ -168,12 +170,12 @@ describe.concurrent('a store that cannot be used', () => {
     const config = `import { sqliteStore } from 'holdfast/sqlite'
 export default { agents: { a: { model: 'reflex' } }, store: () => sqliteStore(${JSON.stringify(path)}, { busyMs: 200 }) }`
     const cwd = folders.make({ 'holdfast.config.mjs': config })
-    await holdfast(['run', 'hi'], { cwd })
+    await inProcess(['run', 'hi'], { cwd })
     const lock = `const { DatabaseSync } = await import('node:sqlite')
 const db = new DatabaseSync(${JSON.stringify(path)}); db.exec('BEGIN EXCLUSIVE'); console.log('locked'); setInterval(() => db, 1000)`
     const holder = spawn(process.execPath, ['--input-type=module', '-e', lock], { env: cleanEnv() })
     await new Promise((resolve) => holder.stdout.once('data', resolve))
-    const { code, stderr } = await holdfast(['run', 'hi'], { cwd })
+    const { code, stderr } = await inProcess(['run', 'hi'], { cwd })
     holder.kill()
     expect(stderr).toContain('is locked by another process and stayed so. Nothing was written')
     expect(code).toBe(3)
@@ -181,7 +183,7 @@ const db = new DatabaseSync(${JSON.stringify(path)}); db.exec('BEGIN EXCLUSIVE')
 
   it('is named when its folder cannot be made', async () => {
     const cwd = folders.make({ file: '' })
-    const { code, stderr } = await holdfast(['run', 'hi'], { cwd, env: { HOLDFAST_HOME: 'file/below' } })
+    const { code, stderr } = await inProcess(['run', 'hi'], { cwd, env: { HOLDFAST_HOME: 'file/below' } })
     expect(stderr).toContain('or name another folder in HOLDFAST_HOME')
     expect(code).toBe(3)
   })
@@ -192,10 +194,10 @@ const db = new DatabaseSync(${JSON.stringify(path)}); db.exec('BEGIN EXCLUSIVE')
     async () => {
       const { cwd, path } = await used()
       chmodSync(path, 0o444)
-      const { code, stderr } = await holdfast(['run', 'hi'], { cwd })
+      const { code, stderr } = await inProcess(['run', 'hi'], { cwd })
       expect(stderr).toContain('cannot be written to')
       expect(code).toBe(3)
-      expect((await holdfast(['sessions'], { cwd })).stdout).toContain('a ')
+      expect((await inProcess(['sessions'], { cwd })).stdout).toContain('a ')
     },
   )
 
@@ -289,7 +291,7 @@ const tool = make({ type: 'object' })
   it('is found upward, and conversations are kept beside it', async () => {
     const cwd = folders.make({ 'holdfast.config.js': "export const helper = { model: 'reflex' }\n" })
     mkdirSync(join(cwd, 'deep/er'), { recursive: true })
-    const { code, stderr } = await holdfast(['run', '--context', 'x', 'hi'], { cwd: join(cwd, 'deep/er') })
+    const { code, stderr } = await inProcess(['run', '--context', 'x', 'hi'], { cwd: join(cwd, 'deep/er') })
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'helper · reflex · x\n' })
     expect(existsSync(join(cwd, '.holdfast/holdfast.db'))).toBe(true)
     expect(readdirSync(join(cwd, 'deep/er'))).toEqual([])

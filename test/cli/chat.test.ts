@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { siteInProcess } from './in-process.ts'
 import { Folders, site, withoutTimes } from './kit.ts'
 import { noTmux, type TerminalOptions, TestTerminal } from './tmux.ts'
 
@@ -129,7 +130,7 @@ Done.
       await terminal.ask('12', 'floor [whole number; Enter to leave out] ›')
       terminal.press('Enter')
       await terminal.until('"number":12}}\nDone.')
-      const { stdout } = await site(['show', 'main', '--json'], { cwd })
+      const { stdout } = await siteInProcess(['show', 'main', '--json'], { cwd })
       expect(stdout).toContain(
         '"value": {\n            "street": "Main Street",\n            "number": 12\n          }',
       )
@@ -158,7 +159,7 @@ Done.
       terminal.press('Enter')
       await terminal.until('This is message 1.')
       await terminal.until(PROMPT)
-      const { stdout } = await site(['show', 'main', '--json'], { cwd })
+      const { stdout } = await siteInProcess(['show', 'main', '--json'], { cwd })
       expect(JSON.parse(stdout)).toMatchObject({ turns: [{ said: ['Look: one\ntwo\nthree'] }] })
     })
   })

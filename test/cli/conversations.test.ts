@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
-import { Folders, holdfast, LAUNCH, site } from './kit.ts'
+import { inProcess, siteInProcess as site } from './in-process.ts'
+import { Folders, holdfast, LAUNCH } from './kit.ts'
 
 const folders = new Folders()
 let cwd = ''
@@ -65,7 +66,7 @@ describe.concurrent('conversations', () => {
       .compile({ store })
     await flow.stream({ notes: 'begun' }, { contextId: 'post' }).outcome
     await store.close()
-    const { stdout, stderr } = await holdfast(['show', 'post'], { cwd: folder })
+    const { stdout, stderr } = await inProcess(['show', 'post'], { cwd: folder })
     expect(stderr).toBe('')
     const shown = stdout.replace(/^.* · last active .*$/m, 'FACTS').replace(/[\d.]+s$/m, 'TIME')
     expect(shown).toBe(`post
@@ -125,15 +126,15 @@ turn 2 · input-required · TOKENS
 describe.concurrent('the terminal about itself', () => {
   it('has a version and a help that lists every command', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-    expect((await holdfast(['--version'], { cwd })).stdout).toBe(`${version}\n`)
-    const { code, stdout } = await holdfast([], { cwd })
+    expect((await inProcess(['--version'], { cwd })).stdout).toBe(`${version}\n`)
+    const { code, stdout } = await inProcess([], { cwd })
     expect(code).toBe(0)
     for (const { name } of COMMANDS) expect(stdout).toContain(`holdfast ${name}`)
   })
 
   it('explains every command with examples', async () => {
     for (const { name, examples } of COMMANDS) {
-      const { code, stdout } = await holdfast([name, '--help'], { cwd })
+      const { code, stdout } = await inProcess([name, '--help'], { cwd })
       expect(code).toBe(0)
       expect(examples.length).toBeGreaterThan(0)
       for (const [example] of examples) expect(stdout).toContain(example)

@@ -28,7 +28,7 @@ import { printed, scenes, TYPED, trial } from './gate/trial.ts'
 
 const SEED = 1
 /** Payloads in one trial: one for each field. `npm run hostile` puts all 500 into all fields. */
-const TRIALS = 3
+const TRIALS = 2
 
 describe('a screen', () => {
   const all = payloads(500, SEED)

@@ -1,7 +1,8 @@
-/** What models, tools and files say cannot lie to a terminal: real processes, with a terminal and without. */
+/** What models, tools and files say cannot lie to a terminal: with a terminal and without. */
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { inProcess } from './in-process.ts'
 import { cleanEnv, Folders, holdfast, LAUNCH } from './kit.ts'
 import { noTmux, TestTerminal } from './tmux.ts'
 
@@ -9,11 +10,11 @@ const HOSTILE = resolve('test/cli/fixture/hostile.config.ts')
 const folders = new Folders()
 afterAll(() => folders.remove())
 
-function hostile(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
+function hostile(args: readonly string[], cwd: string, run = inProcess) {
   const [command = '', ...rest] = args
-  return holdfast([command, '--config', HOSTILE, ...rest], {
+  return run([command, '--config', HOSTILE, ...rest], {
     cwd,
-    env: { HOLDFAST_HOME: join(cwd, 'data'), ...env },
+    env: { HOLDFAST_HOME: join(cwd, 'data'), HOLDFAST_DEBUG: '1' },
   })
 }
 
@@ -37,7 +38,11 @@ describe.concurrent('without a terminal', () => {
   })
 
   it.each(['unknown', 'title', 'fail', 'crash'])('%s: nothing is obeyed', async (word) => {
-    const { stdout, stderr } = await hostile(['run', word], folders.make(), { HOLDFAST_DEBUG: '1' })
+    const { stdout, stderr } = await hostile(
+      ['run', word],
+      folders.make(),
+      word === 'crash' ? holdfast : inProcess,
+    )
     expect(stderr).toContain('<U+001B>')
     expect(obeyed(stdout + stderr)).toEqual([])
   })
@@ -57,7 +62,7 @@ describe.concurrent('without a terminal', () => {
   })
 
   it('what a tool prints under --json goes to standard error', async () => {
-    const { stdout, stderr } = await hostile(['run', '--json', 'noisy'], folders.make())
+    const { stdout, stderr } = await hostile(['run', '--json', 'noisy'], folders.make(), holdfast)
     const types = stdout
       .trimEnd()
       .split('\n')
@@ -72,7 +77,7 @@ describe.concurrent('without a terminal', () => {
   })
 
   it('what a tool prints stays out of the reply', async () => {
-    const { stdout, stderr } = await hostile(['run', 'noisy'], folders.make())
+    const { stdout, stderr } = await hostile(['run', 'noisy'], folders.make(), holdfast)
     expect(stdout).toBe('Done.\n')
     expect(stderr).toContain('from console.log <U+001B>[2J')
   })

@@ -7,7 +7,7 @@ import { Folders } from './kit.ts'
 
 const folders = new Folders()
 let cwd = ''
-const research = (...args: string[]) => inProcess(['research', ...args], cwd)
+const research = (...args: string[]) => inProcess(['research', ...args], { cwd })
 
 beforeAll(() => {
   cwd = folders.make()

@@ -71,7 +71,7 @@ describe('holdfast research', () => {
       code: 2,
       stderr: expect.stringContaining('--context ID'),
     })
-    expect(await inProcess(['research', GATE], cwd)).toMatchObject({
+    expect(await inProcess(['research', GATE], { cwd })).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('There are no documents to search.'),
     })

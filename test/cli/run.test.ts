@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { FIXTURE, Folders, holdfast, site, withoutTimes } from './kit.ts'
+import { inProcess, siteInProcess } from './in-process.ts'
+import { FIXTURE, Folders, site, withoutTimes } from './kit.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -35,7 +36,7 @@ describe.concurrent('one turn', () => {
   })
 
   it('tells every event as a line of JSON, and the outcome last', async () => {
-    const { code, stdout, stderr } = await site(['run', '--json', 'hello'], { cwd: folders.make() })
+    const { code, stdout, stderr } = await siteInProcess(['run', '--json', 'hello'], { cwd: folders.make() })
     const lines = stdout
       .trimEnd()
       .split('\n')
@@ -63,18 +64,18 @@ describe.concurrent('one turn', () => {
 
   it('goes on with a conversation that is named', async () => {
     const cwd = folders.make()
-    await site(['run', '--context', 'trip', 'hello'], { cwd })
-    const { stdout } = await site(['run', '--context', 'trip', 'again'], { cwd })
+    await siteInProcess(['run', '--context', 'trip', 'hello'], { cwd })
+    const { stdout } = await siteInProcess(['run', '--context', 'trip', 'again'], { cwd })
     expect(stdout).toBe('This is message 2.\n')
   })
 
   it('reads the message from standard input', async () => {
-    const { code, stdout } = await site(['run', '-'], { cwd: folders.make(), input: 'hello\nyou\n' })
+    const { code, stdout } = await siteInProcess(['run', '-'], { cwd: folders.make(), input: 'hello\nyou\n' })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'This is message 1.\n' })
   })
 
   it('works without a config, a key or a network, and says which model it asks', async () => {
-    const { code, stdout, stderr } = await holdfast(['run', 'List my notes'], { cwd: folders.make() })
+    const { code, stdout, stderr } = await inProcess(['run', 'List my notes'], { cwd: folders.make() })
     expect(code).toBe(0)
     expect(stdout).toContain('notes')
     expect(stderr).toContain('assistant · reflex (works by rules; set OPENAI_API_KEY or')
@@ -84,13 +85,13 @@ describe.concurrent('one turn', () => {
 
 describe.concurrent('exit codes', () => {
   it('1 for a turn that failed, with the way to try again', async () => {
-    const { code, stderr } = await site(['run', '--context', 'a', 'fail'], { cwd: folders.make() })
+    const { code, stderr } = await siteInProcess(['run', '--context', 'a', 'fail'], { cwd: folders.make() })
     expect(code).toBe(1)
     expect(stderr).toContain('✗ The model does not want to.\n  to try again: holdfast run --config')
   })
 
   it('4 for a turn that a limit ended, with the way to go on', async () => {
-    const { code, stderr } = await site(['run', '--agent', 'tired', 'go'], { cwd: folders.make() })
+    const { code, stderr } = await siteInProcess(['run', '--agent', 'tired', 'go'], { cwd: folders.make() })
     expect(code).toBe(4)
     expect(stderr).toMatch(/! stopped by the limit on iterations\n {2}to go on: holdfast run .*--continue\n$/)
   })
@@ -101,15 +102,15 @@ describe.concurrent('exit codes', () => {
       join(cwd, 'holdfast.config.ts'),
       `import config from '${pathToFileURL(FIXTURE).href}'\nconst { site } = config.agents\nexport default { default: 'site', agents: { site, payer: site } }\n`,
     )
-    await holdfast(['run', '--context', 'payer:j1', 'order'], { cwd })
-    await holdfast(['run', '--agent', 'payer', '--context', 'j2', 'order'], { cwd })
-    const byName = await holdfast(['run', '--context', 'payer:j2', '--answer', 'yes'], { cwd })
-    const byId = await holdfast(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
+    await inProcess(['run', '--context', 'payer:j1', 'order'], { cwd })
+    await inProcess(['run', '--agent', 'payer', '--context', 'j2', 'order'], { cwd })
+    const byName = await inProcess(['run', '--context', 'payer:j2', '--answer', 'yes'], { cwd })
+    const byId = await inProcess(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
     expect([byName, byId].map(({ code, stdout }) => ({ code, stdout }))).toEqual([
       { code: 0, stdout: 'Done.\n' },
       { code: 0, stdout: 'Done.\n' },
     ])
-    const again = await holdfast(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
+    const again = await inProcess(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
     expect({ code: again.code, stderr: again.stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Nothing waits for an answer in this conversation.'),
@@ -118,18 +119,18 @@ describe.concurrent('exit codes', () => {
 
   it('5 for a question, and 0 when it is answered by another process', async () => {
     const cwd = folders.make()
-    const asked = await site(['run', '--context', 'a', 'order'], { cwd })
+    const asked = await siteInProcess(['run', '--context', 'a', 'order'], { cwd })
     expect(asked.code).toBe(5)
     expect(asked.stderr).toContain(
       '? Approval\n  tool       order\n  arguments  {"bags":20}\n  its text │ Order 20 bags?\n  to answer: holdfast run',
     )
-    const wrong = await site(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
+    const wrong = await siteInProcess(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toContain('A confirmation is true, false, or')
-    const stranger = await site(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
+    const stranger = await siteInProcess(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
     expect(stranger.code).toBe(2)
     expect(stranger.stderr).toContain('Nothing waits for "x". Waiting:')
-    const yes = await site(['run', '--context', 'a', '--answer', 'yes'], { cwd })
+    const yes = await siteInProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
     expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(withoutTimes(yes.stderr)).toContain('✓ order → 20 bags are on their way')
   })
@@ -140,7 +141,7 @@ describe.concurrent('exit codes', () => {
     const { code, stderr } = await site(['run', '--context', 'a', 'slow'], { cwd, meanwhile })
     expect(code).toBe(130)
     expect(stderr).toContain('— cancelled')
-    const { stdout } = await site(['sessions', '--json'], { cwd })
+    const { stdout } = await siteInProcess(['sessions', '--json'], { cwd })
     expect(JSON.parse(stdout)).toMatchObject([{ id: 'a', outcome: 'cancelled', status: 'idle' }])
   })
 
@@ -150,10 +151,10 @@ describe.concurrent('exit codes', () => {
     const { code, stderr } = await site(['run', '--context', 'a', 'medium'], { cwd, meanwhile })
     expect(code).toBe(143)
     expect(stderr).toMatch(/✓ slow .*1\.5 seconds are over\npaused\. To go on: holdfast run .* --continue\n$/)
-    const next = await site(['run', '--context', 'a', '--continue', '--json'], { cwd })
+    const next = await siteInProcess(['run', '--context', 'a', '--continue', '--json'], { cwd })
     expect(next.code).toBe(0)
     expect(lastLine(next.stdout)).toMatchObject({ reason: 'stop', text: 'Done.', turn: 1 })
-    const shown = await site(['show', 'a', '--json'], { cwd })
+    const shown = await siteInProcess(['show', 'a', '--json'], { cwd })
     const { turns } = JSON.parse(shown.stdout) as { turns: { steps: { type: string }[] }[] }
     expect(turns.flatMap(({ steps }) => steps.map(({ type }) => type))).toEqual(['call', 'text'])
   })
@@ -168,9 +169,9 @@ describe.concurrent('whoever reads the output', () => {
 
   it('gets colours only if it wants them', async () => {
     const cwd = folders.make()
-    const plain = await site(['run', 'quick'], { cwd })
-    const forced = await site(['run', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
-    const off = await site(['run', '--no-color', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
+    const plain = await siteInProcess(['run', 'quick'], { cwd })
+    const forced = await siteInProcess(['run', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
+    const off = await siteInProcess(['run', '--no-color', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
     expect(plain.stderr).not.toContain('\x1b')
     expect(forced.stderr).toContain('\x1b[32m✓\x1b[39m slow')
     expect(off.stderr).not.toContain('\x1b')

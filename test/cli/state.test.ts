@@ -1,7 +1,8 @@
 /** `holdfast state`: what is active, until when, and where ids came from. */
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Finished, Folders, holdfast } from './kit.ts'
+import { inProcess } from './in-process.ts'
+import { type Finished, Folders } from './kit.ts'
 
 const CONFIG = resolve('test/cli/fixture/state.config.ts')
 const folders = new Folders()
@@ -9,7 +10,7 @@ let cwd = ''
 
 function firm(args: readonly string[], folder = cwd): Promise<Finished> {
   const [command = '', ...rest] = args
-  return holdfast([command, '--config', CONFIG, ...rest], {
+  return inProcess([command, '--config', CONFIG, ...rest], {
     cwd: folder,
     env: { HOLDFAST_HOME: join(folder, 'data') },
   })

@@ -9,6 +9,7 @@ import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { joinLines } from '../../src/terminal/index.ts'
 import { capture } from '../capture.ts'
 import { openSqlite, until } from '../turn/kit.ts'
+import { inProcess } from './in-process.ts'
 import { FIXTURE, Folders, holdfast } from './kit.ts'
 import { noTmux, TestTerminal } from './tmux.ts'
 
@@ -18,7 +19,7 @@ afterAll(() => folders.remove())
 
 function run(cwd: string, ...args: readonly string[]) {
   const [command = '', ...rest] = args
-  return holdfast([command, '--config', CONFIG, ...rest], { cwd, env: { HOLDFAST_HOME: join(cwd, 'data') } })
+  return inProcess([command, '--config', CONFIG, ...rest], { cwd, env: { HOLDFAST_HOME: join(cwd, 'data') } })
 }
 
 const model = (timestamp: number, ms: number, usage: readonly [number, number, number]): TraceEntry => ({

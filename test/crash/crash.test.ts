@@ -37,10 +37,10 @@ async function kill(
 describe('a process that is killed', () => {
   it('loses nothing that anybody was told, does nothing twice, and another one brings it to its end', async () => {
     const names = called('two tools at once', 'approval that is given', 'sub-agent with', 'whether it has')
-    const tally = await kill(names, (points) => points.filter((_, index) => index % 5 === 1))
+    const tally = await kill(names, (points) => points.filter((_, index) => index % 8 === 1))
     expect(tally.wrongs).toEqual([])
     expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
-    expect(tally.total.points).toBeGreaterThan(12)
+    expect(tally.total.points).toBeGreaterThan(7)
     expect(tally.total.unknown).toBeGreaterThan(0)
   })
 
@@ -51,10 +51,10 @@ describe('a process that is killed', () => {
       'graph: graphs as nodes that',
       'graph: an agent',
     )
-    const tally = await kill(names, (points) => points.filter((_, index) => index % 37 === 5))
+    const tally = await kill(names, (points) => points.filter((_, index) => index % 61 === 5))
     expect(tally.wrongs).toEqual([])
     expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
-    expect(tally.total.points).toBeGreaterThan(4)
+    expect(tally.total.points).toBeGreaterThan(3)
   })
 
   it('the same for files: no half-written file, no edit twice, no temporary file left', async () => {
@@ -74,9 +74,9 @@ describe('a process that is killed', () => {
       kills += 1
       hits += hit
     }
-    await soak({ nest, lanes: 2, wholes, kills: 10, seed: 1, onKill, onFound: tally.add.bind(tally) })
+    await soak({ nest, lanes: 2, wholes, kills: 5, seed: 1, onKill, onFound: tally.add.bind(tally) })
     expect(tally.wrongs).toEqual([])
-    expect(kills).toBe(10)
+    expect(kills).toBe(5)
     expect(hits).toBeGreaterThan(0)
   })
 })

@@ -7,6 +7,7 @@ import { build } from 'vite'
 import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { checkSqlite } from '../../src/store/sqlite/repair/index.ts'
+import { isBuilt, programFile } from '../build/programs.ts'
 import { PATIENCE_MS } from '../patience.ts'
 import type { Job, Report } from './child.ts'
 import { ControlledProcess } from './controlled-process.ts'
@@ -18,14 +19,17 @@ const CHILD = 'child.mjs'
 /** The folder that all of it is in, with the program of the processes in one file: most of a start is to load many. */
 export class Nest {
   readonly #folder: string
+  readonly #program: string
   #lanes = 0
 
-  private constructor(folder: string) {
+  private constructor(folder: string, program: string) {
     this.#folder = folder
+    this.#program = program
   }
 
   static async build(): Promise<Nest> {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'))
+    if (isBuilt()) return new Nest(folder, programFile('test/crash/child.ts'))
     await build({
       configFile: false,
       logLevel: 'error',
@@ -37,12 +41,12 @@ export class Nest {
         rolldownOptions: { output: { entryFileNames: CHILD } },
       },
     })
-    return new Nest(folder)
+    return new Nest(folder, join(folder, CHILD))
   }
 
   lane(): Lane {
     this.#lanes += 1
-    return new Lane(join(this.#folder, String(this.#lanes)), join(this.#folder, CHILD))
+    return new Lane(join(this.#folder, String(this.#lanes)), this.#program)
   }
 
   remove(): void {

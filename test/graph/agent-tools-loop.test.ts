@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
+import { terminalArguments } from '../build/programs.ts'
 
 it('does not write the file twice, and comes to its end', () => {
   const cwd = mkdtempSync(join(tmpdir(), 'loop-'))
-  const sources = pathToFileURL(resolve('scripts/from-source.ts')).href
+  const [how = '', hook = ''] = terminalArguments()
   const example = resolve('examples/15-agent-tools-loop.ts')
-  const printed = execFileSync(process.execPath, ['--import', sources, example], { cwd, encoding: 'utf8' })
+  const printed = execFileSync(process.execPath, [how, hook, example], { cwd, encoding: 'utf8' })
   expect(printed.split('\n')).toEqual([
     'The first process:',
     '  agent.1 replies',

@@ -11,7 +11,7 @@ import type { Reading } from './recovery-checks.ts'
 import { type Cut, cutOff } from './recovery-cut.ts'
 import { differenceOf, modelOf } from './recovery-model.ts'
 
-const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 60)
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 30)
 const SEED = process.env['HOLDFAST_SEED']
 
 interface Fate {

@@ -1,7 +1,7 @@
 /**
  * Recovery at every boundary: each graph is crashed before and after each of its appends and effects, resumed by
  * another process, and must end as an uninterrupted run, but for unknown outcomes (R3, R4, R12). `HOLDFAST_RUNS` in the
- * environment tries all pairs of crashes instead of a few.
+ * environment tries all crashes and all pairs of them (`npm run properties`); without it, a part of them.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,11 +36,14 @@ function counted(cut: Cut): Cut {
 }
 
 describe('a graph whose process dies at any point comes to the same end in another', () => {
+  /** Every third crash, a different third for each graph: neighbours are much alike. */
+  const third = (play: GraphPlay) => (_: Death, index: number) =>
+    isThorough || index % 3 === GRAPH_SCENARIOS.indexOf(play) % 3
   it.each(GRAPH_SCENARIOS)('$name', async (play) => {
     const whole = await cutOff(play, [])
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
-    for (const death of deathsIn(whole)) {
+    for (const death of deathsIn(whole).filter(third(play))) {
       wrong.push(...wrongWith(counted(await cutOff(play, [death])), whole, [death]))
       points.one += 1
     }

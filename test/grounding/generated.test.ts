@@ -1,4 +1,4 @@
-/** Generated calls of an adversarial model: disallowed ids never pass, allowed ones always do. */
+/** Generated calls of an adversarial model: disallowed ids never pass, allowed ones always do. `npm run grounding` has more. */
 import { describe, expect, it } from 'vitest'
 import { type ChainResult, tryChain } from './chains.ts'
 import { tryGuarded } from './guarded-trial.ts'
@@ -10,7 +10,7 @@ describe('generated calls on nested schemas', () => {
     const judged: JudgedSlot[] = []
     const ends = { executed: 0, asked: 0, refused: 0 }
     const advice = { given: 0, wrong: [] as string[] }
-    for (let seed = 1; seed <= 1500; seed++) {
+    for (let seed = 1; seed <= 600; seed++) {
       const { end, slots, advised, misled } = await tryCall(seed)
       ends[end]++
       advice.given += advised
@@ -22,10 +22,10 @@ describe('generated calls on nested schemas', () => {
     expect(all).toMatchObject({ way: 'all', leaked: 0, blocked: 0, misasked: 0 })
     expect(advice.wrong).toEqual([])
     // Enough cases of each kind to be meaningful.
-    expect(advice.given).toBeGreaterThan(50)
-    expect(ends.executed).toBeGreaterThan(250)
-    expect(ends.asked).toBeGreaterThan(10)
-    expect(ends.refused).toBeGreaterThan(250)
+    expect(advice.given).toBeGreaterThan(20)
+    expect(ends.executed).toBeGreaterThan(100)
+    expect(ends.asked).toBeGreaterThan(4)
+    expect(ends.refused).toBeGreaterThan(100)
   })
 
   it('never run with a part of something else than what is beside it or chosen, unless somebody speaks of it', async () => {
@@ -42,10 +42,10 @@ describe('generated calls on nested schemas', () => {
 describe('generated calls through conversions, unmarked fields and conversations below others', () => {
   it('never run with an id that is not allowed, and never stop for one that is', async () => {
     const judged: JudgedSlot[] = []
-    for (let seed = 1; seed <= 1500; seed++) judged.push(await tryGuarded(seed))
+    for (let seed = 1; seed <= 600; seed++) judged.push(await tryGuarded(seed))
     expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
-    expect(judged.filter(({ wanted }) => wanted === 'run').length).toBeGreaterThan(400)
-    expect(judged.filter(({ wanted }) => wanted === 'refuse').length).toBeGreaterThan(400)
+    expect(judged.filter(({ wanted }) => wanted === 'run').length).toBeGreaterThan(150)
+    expect(judged.filter(({ wanted }) => wanted === 'refuse').length).toBeGreaterThan(150)
   })
 })
 

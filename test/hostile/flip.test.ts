@@ -15,7 +15,7 @@ import { fill, KEYS, survey } from './library.ts'
 const PAGE = 4096
 const options: SqliteStoreOptions = { clock: new ManualClock(), liveness: () => 'unknown', busyMs: 100 }
 /** How many flips; `HOLDFAST_FLIPS` for a longer night. */
-const FLIPS = Number(process.env['HOLDFAST_FLIPS'] ?? 160)
+const FLIPS = Number(process.env['HOLDFAST_FLIPS'] ?? 80)
 /** Where a row may go missing without a word; what is there must still be right. */
 const LOOSE = /^(list|due|blob)$|(turns|outcome)$/
 

@@ -27,7 +27,7 @@ import { illegal } from './legal.ts'
 import { PATIENCE } from './property.ts'
 
 const KEY = { ...LOCAL_OWNER, contextId: 'moved-in' }
-const RUNS = Math.max(100, Math.round(Number(process.env['HOLDFAST_RUNS'] ?? 240) / 2))
+const RUNS = Math.max(50, Math.round(Number(process.env['HOLDFAST_RUNS'] ?? 100) / 2))
 
 function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {

@@ -15,7 +15,7 @@ import { type HistoryOptions, histories, type Move } from './histories.ts'
 export const STORES = ['memory', 'sqlite'] as const
 export type StoreName = (typeof STORES)[number]
 
-const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 240)
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 120)
 const SEED = process.env['HOLDFAST_SEED']
 /** For tests whose length depends on the number of runs. */
 export const PATIENCE: { timeout: number } = { timeout: 600_000 + RUNS * 1000 }

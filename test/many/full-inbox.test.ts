@@ -70,8 +70,10 @@ it(
     expect([turn, error?.code]).toEqual([0, 'inbox-full'])
     expect(error?.message).toContain('Send it again later under the same key')
     await drainedTo(store, MAX_PENDING - 1)
-    expect(await agent.executeTurn('mine', { key: 'mine' }).outcome).toMatchObject({ turn: MAX_PENDING + 1 })
-    expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: MAX_PENDING + 1 })
+    const mine = agent.executeTurn('mine', { key: 'mine' })
+    await until('it is stored', async () => (await inputs(store)).some(({ key }) => key === 'mine'))
+    await agent.shutdown()
+    expect((await mine.outcome).error).toMatchObject({ stored: true })
   },
 )
 

@@ -10,7 +10,7 @@ import { ScriptedModel } from '../../src/testing/index.ts'
 import { type BrokenReply, WAYS } from './broken-replies.ts'
 import { fits, type Library, outputOf, type Shape, schemaOf, shapes, valuesOf } from './generated-schemas.ts'
 
-const SCHEMAS = Number(process.env['HOLDFAST_RUNS'] ?? 200)
+const SCHEMAS = Number(process.env['HOLDFAST_RUNS'] ?? 60)
 const SEED = process.env['HOLDFAST_SEED']
 const RUNS = { numRuns: SCHEMAS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) }
 

@@ -87,7 +87,7 @@ describe.each(SPEAKERS)('%s', (speaker) => {
   })
 })
 
-const SCHEMAS = Number(process.env['HOLDFAST_RUNS'] ?? 200)
+const SCHEMAS = Number(process.env['HOLDFAST_RUNS'] ?? 60)
 
 it(`${SCHEMAS} schemas over all of them, with replies broken in any way`, async () => {
   const law = fc.asyncProperty(

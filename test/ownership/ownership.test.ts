@@ -2,11 +2,20 @@
  * Ownership under every schedule of a small scope: writes, takes, runs and acknowledgements. The broken variants show
  * that the properties can fail. `npm run explore` does the same in a larger scope.
  */
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/testing/index.ts'
 import { explore, replay } from '../explore/explore.ts'
-import { BROKEN, FAST, FAST_SQLITE, TINY } from './scopes.ts'
+import { BROKEN, FAST, FAST_SQLITE, TINY, type Variant } from './scopes.ts'
 import { memoryBench, scenarioOf, sqliteBench } from './world.ts'
+
+const { stackTraceLimit } = Error
+beforeAll(() => {
+  // Refusals are results here, by the thousand; their stacks are not read.
+  Error.stackTraceLimit = 0
+})
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
 
 const coverage = new Map<string, number>()
 
@@ -75,16 +84,20 @@ it.each([
 })
 
 describe('a broken rule is noticed and named', () => {
-  it.each(BROKEN)('$rule $setting.name', async ({ rule, setting }) => {
-    const { violations } = await explore(scenarioOf(setting), { order: 'breadth' })
-    expect(violations[0]).toMatchObject({ rule })
-  })
+  const newest = BROKEN.find(({ setting }) => setting.name.includes('the newest epoch')) as Variant
+
+  it.each(BROKEN.filter((variant) => variant !== newest))(
+    '$rule $setting.name',
+    async ({ rule, setting }) => {
+      const { violations } = await explore(scenarioOf(setting), { order: 'breadth' })
+      expect(violations[0]).toMatchObject({ rule })
+    },
+  )
 
   it('with a shortest schedule that leads there, and plays again', async () => {
-    const variant = BROKEN.find(({ setting }) => setting.name.includes('the newest epoch'))
-    if (variant === undefined) throw new Error('no such variant')
-    const scenario = scenarioOf(variant.setting)
+    const scenario = scenarioOf(newest.setting)
     const { violations } = await explore(scenario, { order: 'breadth' })
+    expect(violations[0]).toMatchObject({ rule: newest.rule })
     const { lines, violations: again } = await replay(scenario, violations[0]?.schedule ?? [])
     expect(again).toEqual(violations)
     process.stdout.write(`\n${again[0]?.rule}: ${again[0]?.message}\n  ${lines.join('\n  ')}\n`)

@@ -2,7 +2,7 @@
  * The driver that ships, under every schedule: with the rules, the witness and the broken stores of the reference
  * driver. Former defects are kept as the shortest schedule that showed them.
  */
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { explore } from '../explore/explore.ts'
 import { type Scenario, type Violation } from '../explore/scenario.ts'
 import { Schedule } from '../explore/stage.ts'
@@ -16,6 +16,15 @@ import {
 } from './scopes.ts'
 import { ALL_TRANSITIONS } from './state-rules.ts'
 import { type Setting, scenarioOf, sqliteBench } from './world.ts'
+
+const { stackTraceLimit } = Error
+beforeAll(() => {
+  // Refusals are results here, by the thousand; their stacks are not read.
+  Error.stackTraceLimit = 0
+})
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
 
 const coverage = new Map<string, number>()
 const taken = new Map<string, number>()

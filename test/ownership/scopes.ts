@@ -25,12 +25,7 @@ const halves = { part: 0.6, times: 2 }
 export const FAST: readonly Setting[] = named({
   'two drivers, 1 lapse': { drivers: 2, ticks: lapse },
   'two drivers, 1 crash, 1 lapse': { drivers: 2, faults: { crash: 1 }, ticks: lapse, reads: 'joined' },
-  'two drivers, 1 ambiguity, 1 lapse': {
-    drivers: 2,
-    faults: { ambiguous: 1 },
-    ticks: lapse,
-    reads: 'joined',
-  },
+  'two drivers, 1 ambiguity': { drivers: 2, faults: { ambiguous: 1 }, reads: 'joined' },
   'two drivers, a safe call, 1 crash': { drivers: 2, tools: ['look'], faults: { crash: 1 } },
   'one driver, cancel, 1 crash, 1 ambiguity': {
     drivers: 1,
@@ -61,6 +56,12 @@ export const TINY: readonly Setting[] = named({
 })
 
 export const FULL: readonly Setting[] = named({
+  'two drivers, 1 ambiguity, 1 lapse': {
+    drivers: 2,
+    faults: { ambiguous: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
   'two drivers, 2 crashes, 1 lapse, 1 ambiguity': {
     drivers: 2,
     faults: { crash: 2, ambiguous: 1 },
@@ -269,16 +270,11 @@ const FULL_STATES: readonly Setting[] = named({
 }).map(joined)
 
 /** The real driver takes more steps, so its searches take longer. */
-const LONG_REAL = [
-  'two drivers, 1 crash, 1 lapse',
-  'two drivers, 1 ambiguity, 1 lapse',
-  'two drivers with heartbeats, 2 part lapses',
-]
+const LONG_REAL = ['two drivers, 1 crash, 1 lapse', 'two drivers with heartbeats, 2 part lapses']
 
 export const FAST_REAL: readonly Setting[] = [
   ...FAST.map(joined).filter(({ name }) => !LONG_REAL.includes(name)),
   ...named({
-    'two drivers, 1 ambiguity': { drivers: 2, faults: { ambiguous: 1 }, reads: 'joined' },
     'two drivers with heartbeats, 1 part lapse': {
       drivers: 2,
       heartbeats: 1,

@@ -10,7 +10,7 @@ import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
 import { vendorRequests } from '../vendors/vendor-requests.ts'
 import { type Deed, Talk } from './talk.ts'
 
-const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 150)
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 75)
 const SEED = process.env['HOLDFAST_SEED']
 
 const word = fc.constantFrom('Hello.', 'Look at it.', 'Pay.', ' ', 'And now?', '\u0000 odd \ud800')

@@ -1,6 +1,7 @@
 /**
  * Recovery at every boundary: each conversation is cut off before and after each of its appends and each of its effects,
  * taken up by another process, and must come out as if nothing had happened, but for what nobody can know (R3, R4, R9).
+ * `HOLDFAST_RUNS` in the environment tries all crashes and all pairs of them (`npm run properties`); without it, a part.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,11 +36,14 @@ async function wrongAfter(
 }
 
 describe('a conversation whose process dies at any point comes to the same end in another', () => {
+  /** Every second crash, the odd or the even ones by conversation: neighbours are much alike. */
+  const half = (play: Script) => (_: Death, index: number) =>
+    isThorough || index % 2 === PLAYS.indexOf(play) % 2
   it.each(PLAYS)('$name', async (play) => {
     const whole = await playOut(play, [])
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
-    for (const death of deathsOf(whole)) {
+    for (const death of deathsOf(whole).filter(half(play))) {
       wrong.push(...(await wrongAfter(play, [death], { whole: whole.text })))
       points.one += 1
     }

@@ -1,7 +1,7 @@
 /** The built page: its files, and its behaviour in a real browser against a real server with a scripted model. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
@@ -250,7 +250,10 @@ describe.skipIf(noBrowser !== undefined)(
     test('goes on after kill -9 in mid-turn, and an approval from before is answered', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
       // Below the ports that outgoing connections take.
-      const place = { folder, port: 20_000 + (process.pid % 10_000), options: { http: { page: true } } }
+      const port = 20_000 + (process.pid % 10_000)
+      // The sources find the page that this file has built.
+      const program = resolve('test/serve/http/processes/server-process.ts')
+      const place = { folder, port, program, options: { http: { page: true } } }
       const first = await ServerProcess.start(place)
       const running = await open(first.url)
       await begin(running, 'Please do hold-1')

@@ -4,15 +4,17 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'vite'
+import { programFile } from '../../../build/programs.ts'
 import type { ServerCommand, ServerOptions, ServerReport } from './server-process.ts'
 
-const SERVER = join(import.meta.dirname, 'server-process.ts')
+const BUILT = 'server.mjs'
+export const SERVER: string = programFile('test/serve/http/processes/server-process.ts')
 
 export interface StartServer {
   readonly folder: string
   readonly port?: number
   readonly options?: ServerOptions
-  /** The built program, which starts faster; see `buildServer`. */
+  /** The built program, for commands; see `buildServer`. */
   readonly program?: string
 }
 
@@ -36,7 +38,10 @@ export class ServerProcess {
   }: StartServer): Promise<ServerProcess> {
     const child = fork(program, [folder, String(port), JSON.stringify(options)], {
       execArgv: ['--expose-gc', '--no-warnings'],
-      env: { ...process.env, ...(program === SERVER ? {} : { NODE_COMPILE_CACHE: `${program}.compiled` }) },
+      env: {
+        ...process.env,
+        ...(program.endsWith(BUILT) ? { NODE_COMPILE_CACHE: `${program}.compiled` } : {}),
+      },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     const [message] = (await Promise.race([
@@ -72,21 +77,20 @@ export class ServerProcess {
   }
 }
 
-/** Builds the server as one file, `server.mjs` in the folder: most of a start is to load many. */
+/** For a command: builds the server as one file, `server.mjs` in the folder, since most of a start is to load many. */
 export async function buildServer(folder: string): Promise<string> {
-  const name = 'server.mjs'
   await build({
     configFile: false,
     logLevel: 'error',
     ssr: { noExternal: true },
     build: {
-      ssr: SERVER,
+      ssr: join(import.meta.dirname, 'server-process.ts'),
       outDir: folder,
       emptyOutDir: false,
-      rolldownOptions: { output: { entryFileNames: name } },
+      rolldownOptions: { output: { entryFileNames: BUILT } },
     },
   })
-  return join(folder, name)
+  return join(folder, BUILT)
 }
 
 export interface ProxyOptions {

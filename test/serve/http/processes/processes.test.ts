@@ -1,27 +1,21 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { memoryStore } from '../../../../src/index.ts'
 import { ScriptedModel } from '../../../../src/testing/index.ts'
 import { open } from '../kit.ts'
 import { type CrashCase, CrashRun } from './crash.ts'
-import { buildServer } from './fleet.ts'
+import { SERVER } from './fleet.ts'
 import { runLoad } from './load.ts'
 import { runStreams } from './streams.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-servers-'))
-let program: string
-
-beforeAll(async () => {
-  program = await buildServer(folder)
-})
-
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function place(name: string): { readonly folder: string; readonly program: string } {
   mkdirSync(join(folder, name))
-  return { folder: join(folder, name), program }
+  return { folder: join(folder, name), program: SERVER }
 }
 
 test('streams that are cut, or held at two servers, have every entry across kills (npm run streams has 1,000 cuts)', async () => {
