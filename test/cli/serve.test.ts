@@ -90,7 +90,7 @@ describe('serve', () => {
 
   test('serves research on the documents of the folder, and a killed server goes on with a session', async () => {
     const cwd = folders.make({ 'tides.md': '# Tides\n\nThe gauge of Dunmore was moved in May 1998.' })
-    expect(await inProcess(['research', 'add', 'tides.md'], cwd)).toMatchObject({ code: 0 })
+    expect(await inProcess(['research', 'add', 'tides.md'], { cwd })).toMatchObject({ code: 0 })
     const first = serve(cwd, '--port', '0')
     const { url = '', agents } = await first.listening()
     expect(agents).toEqual(['assistant', 'research'])
@@ -163,7 +163,7 @@ export default {
       })
     expect(await (await say('desk')).json()).toMatchObject({ text: 'Hello.' })
     expect((await say('staff')).status).toBe(403)
-    expect(await inProcess(['run', '--agent', 'desk', 'Hi'], cwd)).toMatchObject({ code: 0 })
+    expect(await inProcess(['run', '--agent', 'desk', 'Hi'], { cwd })).toMatchObject({ code: 0 })
   })
 
   test('starts again when the config changes, with the protocols that it names, and goes with its parent', async () => {

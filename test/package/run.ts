@@ -31,7 +31,7 @@ function timed<T>(name: string, work: () => T): T {
 
 function checkFiles(files: readonly string[]): void {
   const published =
-    /^(package\.json|LICENSE|[A-Z]+\.md|bin\/holdfast\.js|docs\/.+\.(md|png)|examples\/.+\.ts|examples\/papers\/.+\.(pdf|docx|html|md|txt)|prompts\/.+\.md|dist\/.+(\.js|\.js\.map|\.d\.ts)|dist\/page\/.+\.(html|css|svg|md))$/
+    /^(package\.json|LICENSE|[A-Z]+\.md|bin\/holdfast\.js|docs\/.+\.(md|png)|examples\/.+\.ts|examples\/papers\/.+\.(pdf|docx|html|md|txt|json)|prompts\/.+\.md|dist\/.+(\.js|\.js\.map|\.d\.ts)|dist\/page\/.+\.(html|css|svg|md))$/
   const strays = files.filter((file) => !published.test(file) || file.includes('.test.'))
   assert.deepEqual(strays, [], 'only what is built, written and shown is published')
 }

@@ -16,7 +16,7 @@ const built = graph({ state: { question: value<string>(''), answer: value<string
   .addEdge('write', END)
 
 const flow: HostedFlow = {
-  build: (store) => built.compile({ store }) as never,
+  build: (store) => built.compile({ store }),
   values: (question) => ({ question }),
   reply: ({ answer }) => answer as string,
 }
