@@ -106,7 +106,7 @@ describe('a waterfall', () => {
   })
 })
 
-describe.concurrent('holdfast trace', () => {
+describe('holdfast trace', () => {
   it('draws turns, prints JSON, and follows', async () => {
     const cwd = folders.make()
     await run(cwd, 'run', '--context', 'main', 'Pay Meyer')
