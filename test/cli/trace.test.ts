@@ -1,5 +1,5 @@
 /** `holdfast trace`, and breakpoints in the chat. The guide shows what these tests capture. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TraceEntry, TraceTree } from 'holdfast/observe'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -106,7 +106,7 @@ describe('a waterfall', () => {
   })
 })
 
-describe.concurrent('holdfast trace', () => {
+describe('holdfast trace', () => {
   it('draws turns, prints JSON, and follows', async () => {
     const cwd = folders.make()
     await run(cwd, 'run', '--context', 'main', 'Pay Meyer')
@@ -139,7 +139,7 @@ describe.concurrent('holdfast trace', () => {
     const running = holdfast(['run', '--config', FIXTURE, '--context', 'live', 'gate'], { cwd, env })
     const path = join(cwd, 'data', 'holdfast.db')
     const key = { ...LOCAL_OWNER, contextId: 'site:live' }
-    await until('the file is there', () => existsSync(path))
+    await until('the file is there', () => existsSync(path) && statSync(path).size > 0)
     const store = openSqlite(path)
     await until('the tool runs', async () =>
       (await readTrace(store, key)).some(({ type }) => type === 'tool_execution'),
