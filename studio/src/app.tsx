@@ -11,13 +11,13 @@ import { visible } from './visible-text.ts'
 const TOKEN = 'holdfast-token'
 const VISITOR = 'holdfast-visitor'
 
-/** The key of a visitor of this browser, who finds their conversations again by it. */
+/** The key of a visitor, for as long as the tab is open. */
 function visitorKey(): string {
-  const known = localStorage.getItem(VISITOR)
+  const known = sessionStorage.getItem(VISITOR)
   if (known !== null) return known
   const bytes = Array.from(crypto.getRandomValues(new Uint8Array(24)))
   const made = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  localStorage.setItem(VISITOR, made)
+  sessionStorage.setItem(VISITOR, made)
   return made
 }
 

@@ -32,7 +32,7 @@ export async function addDocuments(context: CommandContext): Promise<number> {
       onProgress: (progress) => line.show(progress),
     })
     line.clear()
-    if (args.has('json')) out.json(report, 2)
+    if (args.has('json')) out.json(report)
     else printReport(context, report)
     return report.skipped.length === 0 ? EXIT.done : EXIT.failed
   } catch (error) {
@@ -63,7 +63,7 @@ export async function listDocuments(context: CommandContext): Promise<number> {
   const documents = existsSync(path)
     ? await inCorpus(path, { readOnly: true }, (corpus) => corpus.documents())
     : []
-  if (args.has('json')) out.json(documents, 2)
+  if (args.has('json')) out.json(documents)
   else if (documents.length === 0)
     err.write(styled`No documents yet. holdfast research add FILES adds some.\n`)
   else out.write(styled`${joinLines(documentLines(documents, { cwd, columns: columnsOf(out) }))}\n`)
@@ -90,7 +90,7 @@ export async function removeDocument(context: CommandContext): Promise<number> {
   const id = args.words[1] ?? ''
   const path = await corpusPath(context)
   const removed = existsSync(path) ? await inCorpus(path, {}, (corpus) => corpus.remove(id)) : undefined
-  if (args.has('json')) out.json({ removed: removed ?? null }, 2)
+  if (args.has('json')) out.json({ removed: removed ?? null })
   else if (removed === undefined)
     err.write(styled`There is no document ${JSON.stringify(id)}. Run holdfast research list for the ids.\n`)
   else out.write(styled`Removed ${oneLine(removed.title)} with ${removed.passages} passages.\n`)

@@ -138,6 +138,8 @@ export function scenes(payload: string): readonly Scene[] {
     { command: 'state', args: ['c', '--json'], json: true },
     { command: 'mcp', args: [], requests: MCP_REQUESTS, json: true },
     { command: 'mcp', args: [payload], ...QUOTED },
+    { command: 'acp', args: ['--agent', 'site'], requests: ACP_REQUESTS, json: true },
+    { command: 'acp', args: [payload], ...QUOTED },
     ...[['add', 'paper.md', payload], ['list'], ['remove', payload], [payload]].map((words) => ({
       command: 'research',
       args: ['--corpus', 'corpus.db', ...words],
@@ -163,6 +165,10 @@ const MCP_REQUESTS: readonly object[] = [
     method: 'tools/call',
     params: { name: 'send_message', arguments: { message, conversation: `mcp-${at}` } },
   })),
+]
+
+const ACP_REQUESTS: readonly object[] = [
+  { method: 'initialize', params: { protocolVersion: 1, clientCapabilities: {} } },
 ]
 
 export interface Problem {
@@ -262,7 +268,7 @@ async function compare({ scene, recorded, expected, add }: Compared): Promise<vo
   const seen = await emulate(recorded.both)
   for (const what of obeyed(seen)) add(what)
   if (scene.json === true) {
-    for (const line of ['run', 'task', 'research', 'mcp'].includes(scene.command)
+    for (const line of ['run', 'task', 'research', 'mcp', 'acp'].includes(scene.command)
       ? recorded.stdout.trimEnd().split('\n')
       : [recorded.stdout])
       if (!isJson(line)) add(`is no JSON: ${line.slice(0, 80)}`)
