@@ -46,8 +46,9 @@ export async function readContent(found: FoundSource, options: ReadOptions): Pro
   const { source, title } = found
   const extension = extensionOf(source)
   const parser = options.parsers.find(({ extensions }) => extensions.includes(extension))
-  if (parser === undefined) throw unsupported(extension, options.parsers)
+  if (parser === undefined && !found.isMissing) throw unsupported(extension, options.parsers)
   const bytes = await found.read()
+  if (parser === undefined) throw unsupported(extension, options.parsers)
   const hash = sha256(bytes)
   const recipe = `${parser.id} ${options.chunker.id}`
   const id = sha256(Buffer.from(`${hash} ${recipe}`)).slice(0, ID_LENGTH)

@@ -19,6 +19,8 @@ export interface FoundSource {
   readonly title?: string
   /** Reads the file. Rejects with a `DocumentError`. */
   readonly read: () => Promise<Uint8Array>
+  /** True if there is nothing at its path, whatever its ending. */
+  readonly isMissing?: boolean
 }
 
 export interface FindOptions {
@@ -54,7 +56,7 @@ function inMemory({ source, content, title }: DocumentContent, { limits }: FindO
 async function atPath(path: string, options: FindOptions): Promise<readonly FoundSource[]> {
   const stats = await stat(path).catch(() => undefined)
   if (stats?.isDirectory() === true) return inFolder(path, options)
-  return [{ source: path, read: () => readSource(path, options.limits) }]
+  return [{ source: path, read: () => readSource(path, options.limits), isMissing: stats === undefined }]
 }
 
 async function inFolder(folder: string, options: FindOptions): Promise<readonly FoundSource[]> {

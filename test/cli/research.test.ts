@@ -73,7 +73,7 @@ describe('holdfast research', () => {
     })
     expect(await inProcess(['research', GATE], { cwd })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('There are no documents to search.'),
+      stderr: expect.stringContaining('There are no documents to search'),
     })
   })
 

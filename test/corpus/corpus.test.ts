@@ -211,9 +211,12 @@ describe('adding', () => {
     writeFileSync(join(folder, 'e.md'), '')
     const corpus = openCorpus()
     const progress: string[] = []
-    const report = await corpus.add([folder, join(folder, 'deep/c.png'), join(folder, 'none.pdf')], {
-      onProgress: ({ done, total }) => progress.push(`${done}/${total}`),
-    })
+    const report = await corpus.add(
+      [folder, ...['deep/c.png', 'none.pdf', 'none'].map((name) => join(folder, name))],
+      {
+        onProgress: ({ done, total }) => progress.push(`${done}/${total}`),
+      },
+    )
     expect(report.added.map(({ source, title }) => [source, title])).toEqual([
       [join(folder, 'a.txt'), 'a.txt'],
       [join(folder, 'deep/b.html'), 'Tide'],
@@ -226,8 +229,9 @@ describe('adding', () => {
         reason: expect.stringMatching(/^Files ending in \.png are not read\. Formats are pdf, docx, html/),
       },
       { source: join(folder, 'none.pdf'), code: 'unreadable', reason: 'There is no such file.' },
+      { source: join(folder, 'none'), code: 'unreadable', reason: 'There is no such file.' },
     ])
-    expect(progress).toEqual(['0/5', '1/5', '2/5', '3/5', '4/5', '5/5'])
+    expect(progress).toEqual(['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '6/6'])
   })
 
   it('leaves unchanged documents alone, and replaces changed ones', async () => {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { brave, type Corpus, searxng, sqliteCorpus, tavily, type WebSearch } from 'holdfast/research'
 import { type CommandContext, workspaceOf } from '../command/context.ts'
+import { shownPath } from '../config/config-errors.ts'
 import type { ResearchConfig } from '../config/define-config.ts'
 import { didYouMean } from '../nearest.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
@@ -33,7 +34,9 @@ export async function openCorpus(
   if (corpus !== undefined && given === undefined) return typeof corpus === 'function' ? corpus() : corpus
   const path = given === undefined ? corpusIn(folder) : resolve(cwd, given)
   if (!existsSync(path))
-    throw unusable('There are no documents to search. Add some first: holdfast research add FILES…')
+    throw unusable(
+      `There are no documents to search: ${shownPath(path)} does not exist. Add some first: holdfast research add FILES…`,
+    )
   return sqliteCorpus(path, { readOnly: true })
 }
 
