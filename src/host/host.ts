@@ -54,7 +54,7 @@ export interface HostConfig {
   readonly flows?: Readonly<Record<string, HostedFlow>>
   /** The agent or graph of conversations whose id has no name. Default: the first. */
   readonly default?: string
-  /** Who may talk to the agents, and which remote agents these may call. Default: `careful`. An agent may have its own. */
+  /** The callers that agents answer, and the remote agents that they may call. Default: `careful`. An agent may have its own. */
   readonly trust?: Trust
   /** Called when somebody was refused for lack of trust. */
   readonly onRefusal?: (refusal: Refusal) => void

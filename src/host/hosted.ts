@@ -20,7 +20,7 @@ import type { Trust } from './trust.ts'
 /** An agent without the fields that the host sets. */
 export interface HostedAgentConfig
   extends Omit<AgentConfig, 'contextId' | 'owner' | 'store' | 'allow' | 'clock' | 'timer' | 'ids'> {
-  /** Who may talk to the agent, and which remote agents it may call. Default: that of the host. */
+  /** The callers that the agent answers, and the remote agents that it may call. Default: that of the host. */
   readonly trust?: Trust
 }
 

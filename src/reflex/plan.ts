@@ -147,7 +147,7 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
   return { kind: 'ask', text, pending: { of: 'without', goal } }
 }
 
-/** What is done only to a thing that there is. */
+/** Verbs whose thing must exist already. */
 const EXISTING = new Set(['!delete', '!rename', '!copy', '!read', '!detail', '!archive'])
 
 /** The name of a thing is looked for among those that there are, before something is done to it or it is shown. */

@@ -16,9 +16,9 @@ export function answerFrom(request: RequestData, typed: string): Json {
   }
 }
 
-const YES = /^(y|yes|true|ok)$/i
+const YES = /^(y|yes|true|ok|approved?)[.!]?$/i
 /** `no`, with an optional reason. */
-const NO = /^(n|no|false)(?:[\s,;:.-]+(.+))?$/is
+const NO = /^(n|no|false|reject(?:ed)?)(?:[\s,;:.!-]+(.+)?)?$/is
 /** A rejection that ends the turn. */
 const STOP = /^stop(?:[\s,;:.-]+(.+))?$/is
 const SCOPE = /^(session|always)$/i

@@ -8,7 +8,7 @@ import type { Corpus, ResearchOptions, WebSearch } from 'holdfast/research'
 /** An agent without a conversation: the terminal adds its name, its conversation and the store. */
 export interface AgentDefinition
   extends Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'> {
-  /** Who may talk to the agent when it is served. Default: `serve: { trust }`, else `careful`. */
+  /** The callers that the agent answers when it is served. Default: `serve: { trust }`, else `careful`. */
   readonly trust?: Trust
 }
 

@@ -164,7 +164,7 @@ export class ResearchSession {
     this.#note(summaryLine(answer))
   }
 
-  /** What to type next; in a chat a reply needs no command. */
+  /** The command to type next; in a chat a reply needs none. */
   #next(rest: '"…"' | '--continue' | undefined): string | undefined {
     const { goOn } = this.#of
     if (rest === undefined || (goOn !== undefined && rest !== '--continue')) return undefined

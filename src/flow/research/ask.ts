@@ -14,7 +14,7 @@ export interface ResearchAnswer {
   readonly confidenceScore: number | null
   /** True: the answer asks for something; reply with the same `contextId`. */
   readonly isClarification: boolean
-  /** What is missing, and of which kind. */
+  /** The missing part of the question, and its kind. */
   readonly missingContext: readonly string[]
   readonly messageCount: number
   readonly contextId: string

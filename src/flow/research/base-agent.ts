@@ -1,4 +1,4 @@
-/** What every agent of the research graph is: a node, and a function of the state outside of a graph. */
+/** The base of the agents of the research graph: each is a node, and outside of a graph a function of the state. */
 import { END, graph, type NodeContext, START } from '../../graph/index.ts'
 import { RESEARCH_CHANNELS, type ResearchState, type ResearchUpdate } from './state.ts'
 

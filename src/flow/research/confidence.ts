@@ -12,7 +12,7 @@ const AGREEMENT = [0, 0.6, 0.85, 1]
 /** Factors. Sources that contradict each other agree in nothing. */
 const IN_CONFLICT = 0.6
 const AFTER_ASSUMPTION = 0.6
-/** Nobody has judged whether a quoted sentence answers the question. */
+/** Of quoted sentences: no model has judged whether they answer the question. */
 const EXTRACTIVE = 0.8
 
 export interface Grounds {

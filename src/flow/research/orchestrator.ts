@@ -41,7 +41,7 @@ export class MasterOrchestrator extends BaseAgent {
     }
   }
 
-  /** What has to be asked first; nothing if the question can be researched. */
+  /** The parts to ask for first; none if the question can be researched. */
   async #missing(state: ResearchState, context: NodeContext): Promise<readonly string[]> {
     const isReply = state.last_agent === 'clarification'
     const [question = '', ...replies] = pendingTexts(state)
@@ -85,7 +85,7 @@ function byRules(state: ResearchState): readonly string[] {
 
 const DECISION = /^[\s*_`#>"'-]*(research|clarification)\b[*_`"']*\s*[:—–-]?\s*(.*)$/iu
 
-/** What is missing by a model's reply; nothing for a reply that says so, or that cannot be read. */
+/** The missing parts that a model's reply names; none if it names none, or cannot be read. */
 export function decisionIn(reply: string, question: string): readonly string[] {
   const line = reply.split('\n').find((each) => each.trim() !== '') ?? ''
   const [, word = '', rest = ''] = DECISION.exec(line) ?? []

@@ -71,7 +71,7 @@ export function webSearch({ web }: SearchOptions): Tool | undefined {
   })
 }
 
-/** What a call found, and a sentence about it. */
+/** The findings of a call, and a sentence about them. */
 export interface Finding {
   readonly tool: string
   readonly observation: string

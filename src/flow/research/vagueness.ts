@@ -52,7 +52,7 @@ const GRADABLE = set(
 /** Other content words that make a gradable word clear enough. */
 const ANCHORING_WORDS = 3
 
-/** What a question leaves open, or undefined. `hasAntecedent`: an earlier question that it may refer to was answered. */
+/** The open part of a question, or undefined. `hasAntecedent`: an earlier question that it may refer to was answered. */
 export function missingIn(question: string, hasAntecedent: boolean): Missing | undefined {
   const tokens = tokensOf(question)
   const content = tokens.filter(

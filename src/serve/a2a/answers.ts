@@ -1,6 +1,7 @@
 /** The answers in a message to a task that waits. The host checks them before they are stored. */
 import type { Part } from '@a2a-js/sdk'
 import type { Json, JsonObject, RequestData } from '../../protocol/index.ts'
+import { answerFrom } from '../../tool/index.ts'
 import { badRequest } from '../problem.ts'
 
 /**
@@ -33,36 +34,5 @@ function valueIn(parts: readonly Part[], request: RequestData): Json {
   for (const { content } of parts) if (content?.$case === 'data') return (content.value ?? null) as Json
   const texts = parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : []))
   if (texts.length === 0) throw badRequest('Answer with a text or a data part.')
-  return fromText(texts.join('\n').trim(), request)
-}
-
-const YES = /^(y|yes|true|ok|approve|approved)[.!]?$/i
-/** With an optional reason. */
-const NO = /^(n|no|false|reject|rejected)(?:[\s,;:.!-]+(.+))?$/is
-
-function fromText(text: string, { kind, options = [], multiple }: RequestData): Json {
-  if (kind === 'confirmation') {
-    if (YES.test(text)) return true
-    const [match, , reason] = NO.exec(text) ?? []
-    if (match !== undefined) return reason === undefined ? false : { approved: false, reason }
-  }
-  if (kind === 'choice' && !multiple) return optionFrom(options, text)
-  if (kind === 'choice') return text.split(',').map((each) => optionFrom(options, each.trim()))
-  return kind === 'data' ? jsonFrom(text) : text
-}
-
-/** An option by its text, or by its place in the list. */
-function optionFrom(options: readonly Json[], text: string): Json {
-  const shown = (option: Json): string => (typeof option === 'string' ? option : JSON.stringify(option))
-  const byText = options.find((option) => shown(option).toLowerCase() === text.toLowerCase())
-  const byPlace = /^\d{1,4}$/.test(text) ? options[Number(text) - 1] : undefined
-  return byText ?? byPlace ?? jsonFrom(text)
-}
-
-function jsonFrom(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
+  return answerFrom(request, texts.join('\n'))
 }

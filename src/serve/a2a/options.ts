@@ -15,7 +15,7 @@ export interface A2aOptions {
   readonly push?: PushOptions
 }
 
-/** What a card says of an agent. */
+/** The details of an agent on its card. */
 export interface A2aAgent {
   readonly description?: string
   readonly version?: string

@@ -1,6 +1,7 @@
 /** Requests of a conversation as questions to the person at the editor, and the person's choice as an answer. */
 import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { type Json, offeredGrants, type RequestData } from '../../protocol/index.ts'
+import { optionText } from '../../tool/index.ts'
 import { fieldsOf, previewContent, shownCall } from './tool-calls.ts'
 
 const MOST_OPTIONS = 12
@@ -68,24 +69,4 @@ export function answerOfOption({ kind, options = [] }: RequestData, optionId: st
 /** A question as a message of the agent. */
 export function questionText({ prompt, options = [] }: RequestData): string {
   return [prompt, ...options.map((option, at) => `${at + 1}. ${optionText(option)}`)].join('\n')
-}
-
-/** The text of a prompt as the answer to a question: an option by its text or number, data as JSON. */
-export function answerOfText({ kind, options = [], multiple }: RequestData, text: string): Json {
-  const given = text.trim()
-  if (kind === 'choice') {
-    const find = (word: string): Json =>
-      options.find((option) => optionText(option) === word) ?? options[Number(word) - 1] ?? word
-    return multiple ? given.split(',').map((word) => find(word.trim())) : find(given)
-  }
-  if (kind !== 'data') return given
-  try {
-    return JSON.parse(given) as Json
-  } catch {
-    return given
-  }
-}
-
-function optionText(option: Json): string {
-  return typeof option === 'string' ? option : JSON.stringify(option)
 }

@@ -18,9 +18,10 @@ import {
   type RequestData,
   type TextPart,
 } from '../../protocol/index.ts'
+import { answerFrom } from '../../tool/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
-import { answerOfOption, answerOfText, isPermission, permissionRequest, questionText } from './permissions.ts'
+import { answerOfOption, isPermission, permissionRequest, questionText } from './permissions.ts'
 import { promptContent, promptText } from './prompt.ts'
 import { chunk, SessionUpdates } from './updates.ts'
 
@@ -121,7 +122,7 @@ export class Session {
     const open = info === undefined ? [] : await host.requests(this.#key())
     const question = open.find((request) => !isPermission(request) && request.kind !== 'auth')
     if (question !== undefined)
-      return host.answer(this.#key(), { [question.requestId]: answerOfText(question, text) })
+      return host.answer(this.#key(), { [question.requestId]: answerFrom(question, text) })
     if (!this.#isGraph) return host.send(this.#key(), content)
     const { state } = ((info && (await host.reads.state(this.#key()))) ?? {}) as { readonly state?: unknown }
     if (info !== undefined) this.#moveTo(this.#number + 1)

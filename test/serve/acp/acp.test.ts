@@ -12,7 +12,7 @@ import type { ServeAcpOptions } from '../../../src/serve/acp/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { chunkText, inProcess, startAcp } from './kit.ts'
 
-const CWD = '/work/project'
+const CWD = '/projects/site'
 const call = (tool: string, args: object): ScriptedStep => ({ calls: [{ tool, args: args as never }] })
 
 const order = defineTool({
