@@ -1,6 +1,7 @@
 /** The updates of a task as they happen: entries from the journal, whichever process writes them, and text as it streams. */
 import type { StreamResponse } from '@a2a-js/sdk'
 import type { HostEvent } from '../../host/index.ts'
+import { addEntry } from './flow-reply.ts'
 import type { TaskChange, TaskFold } from './task-fold.ts'
 import type { TaskReader } from './task-reader.ts'
 import { replyUpdate, taskOf, updateOf } from './task-view.ts'
@@ -21,12 +22,13 @@ export async function* taskUpdates(
     isFirst = false
     yield { payload: { $case: 'task', value: await taskOf(fold, readBlob) } }
   }
-  for await (const event of host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })) {
+  const key = reader.keyOf(fold.name.contextId)
+  for await (const event of host.events(key, { since: fold.last, signal })) {
     if (event.type !== 'entry') {
       yield* stream.next(event)
       continue
     }
-    const changes = fold.add(event.entry)
+    const changes = await addEntry(fold, event.entry, { host, key })
     if (isFirst) yield { payload: { $case: 'task', value: await taskOf(fold, readBlob) } }
     else for (const change of changes) yield* stream.rest(change) ?? [await updateOf(fold, change, readBlob)]
     if (event.entry.type === 'model.start') stream.begin()
