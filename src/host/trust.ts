@@ -15,7 +15,7 @@ import {
   quote,
   shown,
 } from '../protocol/index.ts'
-import type { PolicyCall, PolicyDecision } from '../tool/index.ts'
+import type { Approvals, PolicyCall, PolicyDecision } from '../tool/index.ts'
 import { askTrustAgent, type TrustAgent } from './trust-agent.ts'
 
 /**
@@ -125,6 +125,12 @@ export class TrustRules {
   /** The plugin that keeps these rules for the tools of an agent. */
   plugin(name: string): PluginParts {
     return { name: 'trust', approve: (call) => this.#judge(name, call) }
+  }
+
+  /** The same for the calls of a graph. */
+  approvals(name: string): Approvals {
+    const policies = [{ name: 'trust', decide: (call: PolicyCall) => this.#judge(name, call) }]
+    return { policies, granted: async () => [] }
   }
 
   #refusedTurn({ name, principal, isKnown }: TrustRequest): string | undefined {
