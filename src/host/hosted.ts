@@ -46,7 +46,7 @@ export interface HostedFlow {
 export async function hostedTools(
   agent: HostedAgent,
   session?: HostSession,
-): Promise<readonly Pick<Tool, 'name' | 'description'>[] | undefined> {
+): Promise<readonly Pick<Tool, 'name' | 'description' | 'public'>[] | undefined> {
   if (typeof agent === 'function' && session === undefined) return undefined
   const { tools = [] } = typeof agent === 'function' ? await agent(session as HostSession) : agent
   return typeof tools === 'function' ? undefined : toolsFrom(tools)

@@ -105,6 +105,12 @@ export class TrustRules {
     return this.level === 'open' || (this.level === 'careful' && this.#policy.public === true)
   }
 
+  /** Those of an agent's tools that callers who are not authenticated may use. */
+  forVisitors<T extends { readonly public?: boolean }>(tools: readonly T[]): readonly T[] {
+    if (this.level === 'open') return tools
+    return this.admitsVisitors ? tools.filter((tool) => tool.public === true) : []
+  }
+
   /** False if the rules refuse the turns of a caller; the policy is not asked. */
   mayAdmit(name: string, principal: Principal): boolean {
     const isKnown = !isVisitor(principal)

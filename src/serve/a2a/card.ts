@@ -1,6 +1,6 @@
 /** Agent cards: how clients find an agent, what it can do, and how they have to authenticate. */
 import type { AgentCard, AgentSkill, SecurityScheme } from '@a2a-js/sdk'
-import type { Host } from '../../host/index.ts'
+import { type Host, isVisitor } from '../../host/index.ts'
 import { HoldfastError, quote } from '../../protocol/index.ts'
 import type { AuthScheme, Caller } from '../caller.ts'
 import type { A2aAgent, A2aOptions, A2aSkill } from './options.ts'
@@ -24,10 +24,12 @@ export class Cards {
     this.#facts = facts
   }
 
-  /** The card that everybody may read. The tools of a strict agent are for listed callers. */
+  /** The card that everybody may read: with the tools that a caller without credentials may use. */
   async open(agent: string, origin: string): Promise<AgentCard> {
-    const { host } = this.#facts
-    const tools = host.trustLevelOf(agent) === 'strict' ? undefined : await host.toolsOf(agent)
+    const { host, schemes } = this.#facts
+    // Without authentication every caller is known.
+    const isOpen = Object.keys(schemes).length === 0 && host.trustLevelOf(agent) !== 'strict'
+    const tools = isOpen ? await host.toolsOf(agent) : await host.publicToolsOf(agent)
     const { skills = tools?.map(toolSkill) ?? NO_SKILLS } = this.#detailsOf(agent)
     return this.#card(agent, origin, skills)
   }
@@ -37,6 +39,7 @@ export class Cards {
     const { host } = this.#facts
     if (!host.namesFor({ tenant, actor }).includes(agent))
       throw new HoldfastError('forbidden', { message: `${quote(agent)} does not answer you.` })
+    if (isVisitor({ tenant })) return this.open(agent, origin)
     const tools = (await host.toolsOf(agent, { tenant, actor })) ?? []
     const { skills = NO_SKILLS, extendedSkills = NO_SKILLS } = this.#detailsOf(agent)
     const all = [...skills, ...extendedSkills, ...tools.map(toolSkill)]
