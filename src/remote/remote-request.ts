@@ -6,7 +6,7 @@
  * Q2  The questions of one message of the remote agent are a round. Their names have its number, and all of them are answered by
  *     one message.
  */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import { type AskKind, type AskRequest, answerFrom } from '../tool/index.ts'
 
 /** A request as an agent of Holdfast sends it. */
@@ -79,15 +79,17 @@ export function questionsOf(
   const name = `${REPLY}${round}`
   if (state !== 'input-required' && state !== 'auth-required') return []
   if (requests.length > 0)
-    return requests.map(({ requestId: _, about: shown, ...request }, at) => ({
-      ...request,
-      name: at === 0 ? name : `${name}-${at + 1}`,
-      about: { ...about, ...shown },
-    }))
+    return requests.map((request, at) => askOf(request, agent, at === 0 ? name : `${name}-${at + 1}`))
   if (state === 'input-required')
     return [{ kind: 'text', name, prompt: text === '' ? `${agent} needs an answer.` : text, about }]
   const prompt = `${agent} needs you to sign in${text === '' ? '' : `: ${text}`} Answer yes when you have, or no.`
   return [{ kind: 'auth', name, prompt, about }]
+}
+
+function askOf(request: RemoteRequest, agent: string, name: string): AskRequest {
+  const { kind, prompt, options, multiple, schema, about } = request
+  const subject = { remoteAgent: agent, ...about }
+  return { kind, prompt, name, about: subject, ...defined({ options, multiple, schema }) }
 }
 
 export function askedRound({ state, requests = [] }: RemoteQuestion): AskedRound {

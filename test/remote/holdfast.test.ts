@@ -131,8 +131,9 @@ test('an answer that the remote agent refuses is asked for again, with its reaso
   const { url, effects } = await serve()
   let left = 1
   const changing: typeof fetch = (input, init) => {
-    const isAnswer = typeof init?.body === 'string' && init.body.includes('"answers"') && left-- > 0
-    return fetch(input, isAnswer ? { ...init, body: String(init.body).replace(':true', ':7') } : init)
+    const body = typeof init?.body === 'string' ? init.body : ''
+    const isAnswer = body.includes('"answers"') && left-- > 0
+    return fetch(input, isAnswer ? { ...init, body: body.replace(':true', ':7') } : init)
   }
   const agent = caller(url, 'ask_pay', { fetch: changing })
   const [first] = (await agent.executeTurn('Hi').outcome).requests

@@ -19,13 +19,25 @@ const NO_SKILLS: readonly A2aSkill[] = []
 
 export class Cards {
   readonly #facts: CardFacts
+  /** The newest open card of each agent: every request needs one, and clients use one origin. */
+  readonly #open = new Map<string, { readonly origin: string; readonly card: Promise<AgentCard> }>()
 
   constructor(facts: CardFacts) {
     this.#facts = facts
   }
 
   /** The card that everybody may read: with the tools that a caller without credentials may use. */
-  async open(agent: string, origin: string): Promise<AgentCard> {
+  open(agent: string, origin: string): Promise<AgentCard> {
+    const known = this.#open.get(agent)
+    if (known?.origin === origin) return known.card
+    const card = this.#openCard(agent, origin)
+    this.#open.set(agent, { origin, card })
+    // A failure is not kept.
+    card.catch(() => this.#open.delete(agent))
+    return card
+  }
+
+  async #openCard(agent: string, origin: string): Promise<AgentCard> {
     const { host, schemes } = this.#facts
     // Without authentication every caller is known.
     const isOpen = Object.keys(schemes).length === 0 && host.trustLevelOf(agent) !== 'strict'

@@ -77,8 +77,8 @@ export class RequestHandler implements A2aRequestHandler {
   }
 
   async *sendMessageStream(request: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const { fold } = await this.#guarded(() => this.#post(request))
-    yield* this.#stream(fold)
+    const { fold, turn } = await this.#guarded(() => this.#post(request))
+    yield* this.#stream(fold, turn)
   }
 
   getTask({ id, tenant, historyLength }: GetTaskRequest): Promise<Task> {
@@ -107,7 +107,7 @@ export class RequestHandler implements A2aRequestHandler {
         reader.keyOf(fold.name.contextId),
         typeof reason === 'string' ? reason : undefined,
       )
-      for await (const _ of taskUpdates(reader, fold, signal())) if (fold.isEnded) break
+      for await (const _ of taskUpdates(reader, fold, { signal: signal() })) if (fold.isEnded) break
       return this.#task(fold)
     })
   }
@@ -201,11 +201,11 @@ export class RequestHandler implements A2aRequestHandler {
     if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
   }
 
-  async *#stream(fold: TaskFold): AsyncGenerator<StreamResponse, void, undefined> {
+  async *#stream(fold: TaskFold, turn?: HostedTurn): AsyncGenerator<StreamResponse, void, undefined> {
     const { openStream, reader } = this.#options
     const { signal, leave } = openStream()
     try {
-      yield* taskUpdates(reader, fold, signal)
+      yield* taskUpdates(reader, fold, { signal, turn })
     } catch (error) {
       throw this.#converted(error)
     } finally {

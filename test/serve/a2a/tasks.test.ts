@@ -96,7 +96,8 @@ test('artifacts of tools are streamed in chunks, and the output as data', async 
     ['report', ' and two', true, false],
     ['report', '', true, true],
     ['bytes', '', false, true],
-    ['~reply', '{"pages":2}', false, true],
+    ['~reply', '{"pages":2}', false, false],
+    ['~reply', '', true, true],
     ['~output', '', false, true],
   ])
   const task = await client.getTask({ id: 'c.1', tenant: '' })
