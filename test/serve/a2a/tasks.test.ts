@@ -192,6 +192,30 @@ test('a task that goes on elsewhere waits for its credentials, which come with t
   expect(JSON.stringify(entries)).not.toContain(token)
 })
 
+test('a streamed task that another host goes on with is streamed to its end', async () => {
+  const store = memoryStore()
+  const first = await serve([{ stall: true, after: 'One' }], {}, store)
+  const seen: unknown[] = []
+  const request = requestOf({ text: 'Hi', contextId: 'c' })
+  for await (const { payload } of first.client.sendMessageStream(request)) {
+    if (payload?.$case === 'statusUpdate') seen.push(payload.value.status?.state)
+    if (payload?.$case !== 'artifactUpdate') continue
+    const { artifact, append } = payload.value
+    seen.push([textIn(artifact?.parts), append])
+    if (seen.length !== 2) continue
+    // The text of the first host was sent; its turn is released, and its server still streams.
+    await first.host.shutdown()
+    const second = await serve(['Two.'], {}, store)
+    second.host.start()
+  }
+  expect(seen).toEqual([
+    TaskState.TASK_STATE_WORKING,
+    ['One', false],
+    ['Two.', false],
+    TaskState.TASK_STATE_COMPLETED,
+  ])
+})
+
 test('a message without its task dismisses the question: that task is canceled, and the message is a new one', async () => {
   const pay = defineTool({
     name: 'pay',
