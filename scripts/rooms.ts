@@ -84,7 +84,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'remote',
-    rooms: [...ground, 'tool', 'graph'],
+    rooms: [...ground, 'tool', 'drive', 'graph'],
     // Type-only: the package is loaded when it is needed.
     packages: ['@a2a-js/sdk', '@a2a-js/sdk/client', '@a2a-js/sdk/errors'],
   },

@@ -48,10 +48,7 @@ export const START: Budget = { atMost: 5 }
 /** Bytes stored, against bytes said. */
 export const BYTES: Budget = { atMost: 3 }
 
-/**
- * SendMessage over A2A with NORMAL, against a sample that keeps its tasks in memory. On a busy machine it took 2.3 to 2.4
- * times as long.
- */
+/** A message over A2A with NORMAL, streamed or not, against a sample that keeps its tasks in memory. */
 export const A2A: Budget = { atMost: 2 }
 
 /** A call that is guarded with 10,000 ids, against 100. */

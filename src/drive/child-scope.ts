@@ -21,7 +21,7 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { type Approvals, callsAround } from '../tool/index.ts'
+import { type Approvals, callsAround, runAround } from '../tool/index.ts'
 
 export interface ChildScope {
   readonly config: {
@@ -118,6 +118,11 @@ export function approvalsAround(): Approvals | undefined {
     if (approvals !== undefined) return approvals
   }
   return undefined
+}
+
+/** Runs code below approval policies that belong to no call, such as those of a host. */
+export function runWithApprovals<T>(approvals: Approvals, work: () => Promise<T>): Promise<T> {
+  return runAround({ [CHILD_SCOPE]: { approvals } }, work)
 }
 
 /**

@@ -6,7 +6,14 @@ export { requestFields } from './auth.ts'
 export { attachCause } from './cause.ts'
 export { checkStore } from './check-store.ts'
 export type { ChildScope } from './child-scope.ts'
-export { approvalsAround, CHILD_SCOPE, idsAround, leastLimits, refuseInside } from './child-scope.ts'
+export {
+  approvalsAround,
+  CHILD_SCOPE,
+  idsAround,
+  leastLimits,
+  refuseInside,
+  runWithApprovals,
+} from './child-scope.ts'
 export type { ConversationOptions, DriveResult } from './conversation.ts'
 export { Conversation } from './conversation.ts'
 export { copyJson } from './copy-json.ts'

@@ -114,7 +114,10 @@ export class Catalog {
 
   async open(key: ContextKey): Promise<Hosted> {
     const { name, entry } = this.#entry(key.contextId)
-    if ('graph' in entry) return new HostedGraphConversation(await entry.graph(), key, entry.flow)
+    if ('graph' in entry) {
+      const approvals = this.trustOf(name).approvals(name)
+      return new HostedGraphConversation({ graph: await entry.graph(), key, flow: entry.flow, approvals })
+    }
     const { agent } = entry
     const { allow, clock, timer, ids, store } = this.#config
     const { contextId, tenant, actor } = key

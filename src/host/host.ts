@@ -213,6 +213,12 @@ export class Host {
     return this.#catalog.toolsOf(name, { tenant, actor, contextId: this.newContextId(name) })
   }
 
+  /** The tools of an agent that callers who are not authenticated may use; undefined as for `toolsOf`. */
+  async publicToolsOf(name: string): ReturnType<typeof hostedTools> {
+    const tools = await this.#catalog.toolsOf(name)
+    return tools && this.#catalog.trustOf(name).forVisitors(tools)
+  }
+
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
     return { open: this.#pool.size, running: this.#gate.running, waiting: this.#gate.waiting }
   }

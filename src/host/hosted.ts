@@ -1,6 +1,6 @@
 /** A conversation as a host runs it, whether an agent's or a graph's. */
 import { Agent, type AgentConfig } from '../agent/index.ts'
-import type { Auth, TurnOutcome } from '../drive/index.ts'
+import { type Auth, runWithApprovals, type TurnOutcome } from '../drive/index.ts'
 import type { Channels, Graph } from '../graph/index.ts'
 import {
   type ContextKey,
@@ -13,7 +13,7 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { type Tool, toolsFrom } from '../tool/index.ts'
+import { type Approvals, type Tool, toolsFrom } from '../tool/index.ts'
 import type { MessageInput } from '../turn/index.ts'
 import type { Trust } from './trust.ts'
 
@@ -46,7 +46,7 @@ export interface HostedFlow {
 export async function hostedTools(
   agent: HostedAgent,
   session?: HostSession,
-): Promise<readonly Pick<Tool, 'name' | 'description'>[] | undefined> {
+): Promise<readonly Pick<Tool, 'name' | 'description' | 'public'>[] | undefined> {
   if (typeof agent === 'function' && session === undefined) return undefined
   const { tools = [] } = typeof agent === 'function' ? await agent(session as HostSession) : agent
   return typeof tools === 'function' ? undefined : toolsFrom(tools)
@@ -119,15 +119,25 @@ export class HostedAgentConversation implements Hosted {
   }
 }
 
+interface HostedGraphParts {
+  readonly graph: HostedGraph
+  readonly key: ContextKey
+  readonly flow?: HostedFlow | undefined
+  /** The policies for its calls. */
+  readonly approvals: Approvals
+}
+
 export class HostedGraphConversation implements Hosted {
   readonly #graph: HostedGraph
   readonly #key: ContextKey
   readonly #flow: HostedFlow | undefined
+  readonly #approvals: Approvals
 
-  constructor(graph: HostedGraph, key: ContextKey, flow?: HostedFlow) {
+  constructor({ graph, key, flow, approvals }: HostedGraphParts) {
     this.#graph = graph
     this.#key = key
     this.#flow = flow
+    this.#approvals = approvals
   }
 
   get #where(): { readonly contextId: string; readonly owner: ContextKey } {
@@ -135,17 +145,24 @@ export class HostedGraphConversation implements Hosted {
   }
 
   send(input: HostInput, { auth, key, metadata }: SendOptions): HostedTurn {
-    const run = this.#graph.stream(this.#values(input), {
-      ...this.#where,
-      ...defined({ auth, key, metadata }),
-    })
-    return this.#withReply(run)
+    const values = this.#values(input)
+    const options = { ...this.#where, ...defined({ auth, key, metadata }) }
+    return this.#begin(() => this.#graph.stream(values, options))
   }
 
   answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {
-    return this.#withReply(
-      this.#graph.answer(answers, { ...this.#where, ...defined({ auth, key, metadata }) }),
-    )
+    const options = { ...this.#where, ...defined({ auth, key, metadata }) }
+    return this.#begin(() => this.#graph.answer(answers, options))
+  }
+
+  /** Everything that the run calls is below the policies. */
+  #begin(begin: () => HostedTurn): HostedTurn {
+    let run: HostedTurn | undefined
+    void runWithApprovals(this.#approvals, () => {
+      run = begin()
+      return run.outcome
+    })
+    return this.#withReply(run as HostedTurn)
   }
 
   #values(input: HostInput): JsonObject | null {
@@ -178,7 +195,7 @@ export class HostedGraphConversation implements Hosted {
   }
 
   drive(): Promise<void> {
-    return this.#graph.drive(this.#where)
+    return runWithApprovals(this.#approvals, () => this.#graph.drive(this.#where))
   }
 
   close(): Promise<void> {

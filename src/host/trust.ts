@@ -15,7 +15,7 @@ import {
   quote,
   shown,
 } from '../protocol/index.ts'
-import type { PolicyCall, PolicyDecision } from '../tool/index.ts'
+import type { Approvals, PolicyCall, PolicyDecision } from '../tool/index.ts'
 import { askTrustAgent, type TrustAgent } from './trust-agent.ts'
 
 /**
@@ -105,6 +105,12 @@ export class TrustRules {
     return this.level === 'open' || (this.level === 'careful' && this.#policy.public === true)
   }
 
+  /** Those of an agent's tools that callers who are not authenticated may use. */
+  forVisitors<T extends { readonly public?: boolean }>(tools: readonly T[]): readonly T[] {
+    if (this.level === 'open') return tools
+    return this.admitsVisitors ? tools.filter((tool) => tool.public === true) : []
+  }
+
   /** False if the rules refuse the turns of a caller; the policy is not asked. */
   mayAdmit(name: string, principal: Principal): boolean {
     const isKnown = !isVisitor(principal)
@@ -125,6 +131,12 @@ export class TrustRules {
   /** The plugin that keeps these rules for the tools of an agent. */
   plugin(name: string): PluginParts {
     return { name: 'trust', approve: (call) => this.#judge(name, call) }
+  }
+
+  /** The same for the calls of a graph. */
+  approvals(name: string): Approvals {
+    const policies = [{ name: 'trust', decide: (call: PolicyCall) => this.#judge(name, call) }]
+    return { policies, granted: async () => [] }
   }
 
   #refusedTurn({ name, principal, isKnown }: TrustRequest): string | undefined {

@@ -15,7 +15,9 @@ import {
   toolResult,
   type Verdict,
 } from '../tool/index.ts'
+import { checkAllowed } from './allowed-call.ts'
 import { type Connected, checkUrl, connect } from './connect.ts'
+import { type AskedRound, answerContent, askedRound, questionsOf, roundsOf } from './remote-request.ts'
 import { type Follow, followTask, type RemoteReply, type RemoteTask, sendMessage } from './remote-task.ts'
 
 export interface RemoteAgentOptions
@@ -80,16 +82,16 @@ export function remoteAgent(options: RemoteAgentOptions): Tool<{ readonly messag
     verify: (_, { idempotencyKey: callKey, artifacts }) => canGoOn({ callKey, artifacts }),
     run: async ({ message }, context) => {
       const { idempotencyKey, answers } = context
-      const asked = Object.keys(answers).length
-      const messageId = `${idempotencyKey}-${asked + 1}`
+      const round = roundsOf(answers).length + 1
+      const messageId = `${idempotencyKey}-${round}`
       const reply = await exchange(options, { ...context, message, callKey: idempotencyKey, messageId })
-      return resultOf(name, reply, asked)
+      return resultOf(reply, questionsOf(name, reply, round))
     },
   })
 }
 
 export interface RemoteNodeOptions<State, Update>
-  extends Omit<RemoteAgentOptions, 'description' | 'approve' | 'public' | 'timeoutMs'> {
+  extends Omit<RemoteAgentOptions, 'description' | 'approve' | 'timeoutMs'> {
   /** The message, from the state. */
   readonly input: (state: State) => string
   /** The update of the state, from the reply. */
@@ -115,18 +117,20 @@ export function remoteNode<State, Update>(
   checkUrl(options.url)
   return async (state, context) => {
     const { task: callKey, artifacts } = context
+    await checkAllowed(options, context, input(state))
     const answers: Record<string, Json> = {}
-    for (;;) {
-      const asked = Object.keys(answers).length
+    for (let round = 1; ; round++) {
       const reply = await context.step(
-        `message ${asked + 1}`,
+        `message ${round}`,
         ({ signal, idempotencyKey: messageId }) =>
           exchange(remote, { ...context, signal, callKey, messageId, answers, message: input(state) }),
         { verify: () => canGoOn({ callKey, artifacts }) },
       )
-      const question = questionOf(options.name, reply, asked)
-      if (question === undefined) return output(completedText(reply), reply.data)
-      answers[question.name ?? ''] = await context.interrupt(question)
+      const questions = questionsOf(options.name, reply, round)
+      if (questions.length === 0) return output(completedText(reply), reply.data)
+      // All are asked before the first answer is awaited.
+      const given = await Promise.all(questions.map((question) => context.interrupt(question)))
+      for (const [at, { name = '' }] of questions.entries()) answers[name] = given[at] as Json
     }
   }
 }
@@ -154,14 +158,16 @@ interface Exchange {
 type Remote = Pick<RemoteAgentOptions, 'url' | 'headers' | 'fetch' | 'timer'>
 
 /** The task as it is kept for later runs of the same call, in an artifact. */
-type Kept = RemoteTask & { readonly sent: number }
+type Kept = RemoteTask & {
+  /** Messages that were sent, or perhaps sent. */
+  readonly sent: number
+  readonly asked?: AskedRound
+}
 
 /** The next message of the call, or the state of its task if all messages were sent. */
 async function exchange(options: Remote, context: Exchange): Promise<RemoteReply> {
-  const { message, answers, messageId, signal, progress } = context
+  const { signal, progress } = context
   const kept = await keptTask(context)
-  const replies = Object.entries(answers)
-  const texts = [message, ...replies.map(([, value]) => textOf(value))]
   const sent = kept?.sent ?? 0
   const follow: Follow = {
     connect: connector(options, context.credentials),
@@ -173,33 +179,48 @@ async function exchange(options: Remote, context: Exchange): Promise<RemoteReply
   const cancel = (): void => void cancelKept(follow, context)
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    const last = replies.at(-1)?.[1]
-    if (kept !== undefined && last === false) {
-      await cancelKept(follow, context)
-      return { state: 'cancelled', text: 'The person did not sign in.', data: [], ...kept }
+    const reply = await nextReply(follow, context, kept)
+    const { taskId, contextId } = reply
+    if (isWaiting(reply) && taskId !== undefined && contextId !== undefined) {
+      const messages = roundsOf(context.answers).length + 1
+      await keep(context, { taskId, contextId, sent: messages, asked: askedRound(reply) })
     }
-    const next = { messageId, text: texts.at(-1) ?? '', ...taskOf(kept) }
-    const isConfirmed = last === true
-    if (kept !== undefined && (sent >= texts.length || isConfirmed)) {
-      await keep(context, { ...kept, sent: texts.length })
-      const isAnswer = texts.length > 1 && !isConfirmed
-      return await followTask(follow, kept, isAnswer ? { message: next } : confirmed(isConfirmed))
-    }
-    // Recorded first: a message that may have been sent is looked for in the task before it is sent again.
-    if (kept !== undefined) await keep(context, { ...kept, sent: texts.length })
-    return await sendMessage(follow, next)
+    return reply
   } finally {
     signal.removeEventListener('abort', cancel)
   }
 }
 
-/** A task whose person has signed in is about to go on by itself. */
-function confirmed(isConfirmed: boolean): { readonly stale?: readonly RemoteReply['state'][] } {
-  return isConfirmed ? { stale: ['auth-required'] } : {}
+async function nextReply(follow: Follow, context: Exchange, kept: Kept | undefined): Promise<RemoteReply> {
+  const rounds = roundsOf(context.answers)
+  const [messages, last] = [rounds.length + 1, rounds.at(-1)]
+  const { messageId, message } = context
+  if (kept === undefined) return sendMessage(follow, { messageId, content: { text: message } })
+  const content = last === undefined ? undefined : answerContent(last, kept.asked ?? askedBefore(last))
+  if (content === 'declined') {
+    await cancelKept(follow, context)
+    return { ...taskOf(kept), state: 'cancelled', text: 'The person did not sign in.', data: [] }
+  }
+  // Recorded first: a message that may have been sent is looked for in the task before it is sent again.
+  if (kept.sent < messages) await keep(context, { ...kept, sent: messages })
+  if (content === undefined) return followTask(follow, kept)
+  // A task whose person has signed in is about to go on by itself.
+  if (content === 'signed-in') return followTask(follow, kept, { stale: ['auth-required'] })
+  const next = { messageId, content, ...taskOf(kept) }
+  return kept.sent >= messages ? followTask(follow, kept, { message: next }) : sendMessage(follow, next)
 }
 
-function taskOf(kept: Kept | undefined): Partial<RemoteTask> {
-  return kept === undefined ? {} : { taskId: kept.taskId, contextId: kept.contextId }
+/** The round of a call that began before rounds were kept: true and false answered a request to sign in. */
+function askedBefore([value]: readonly Json[]): AskedRound {
+  return { state: typeof value === 'boolean' ? 'auth-required' : 'input-required', requestIds: [] }
+}
+
+function isWaiting({ state }: RemoteReply): boolean {
+  return state === 'input-required' || state === 'auth-required'
+}
+
+function taskOf({ taskId, contextId }: Kept): RemoteTask {
+  return { taskId, contextId }
 }
 
 /** One connection for all requests of an exchange; one that fails is tried again by the next. */
@@ -250,34 +271,11 @@ async function canGoOn(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promis
 }
 
 function resultOf(
-  name: string,
   { state, text, data }: RemoteReply,
-  asked: number,
+  questions: readonly AskRequest[],
 ): Ask | Json | ReturnType<typeof toolResult> {
-  const question = questionOf(name, { state, text }, asked)
-  if (question !== undefined) return ask(question)
+  if (questions.length > 0) return ask(questions)
   if (state === 'completed') return data.length === 0 ? text : { text, data: [...data] }
   const error = text === '' ? `The remote agent ended the task as ${state}.` : text
   return toolResult({ error, state }, error, { failed: true })
-}
-
-/** A question of the remote agent, for the person here; undefined for a reply that ends the task. */
-function questionOf(
-  name: string,
-  { state, text }: Pick<RemoteReply, 'state' | 'text'>,
-  asked: number,
-): AskRequest | undefined {
-  const key = `reply-${asked + 1}`
-  const about = { remoteAgent: name }
-  if (state === 'input-required')
-    return { kind: 'text', name: key, prompt: text === '' ? `${name} needs an answer.` : text, about }
-  if (state === 'auth-required') {
-    const prompt = `${name} needs you to sign in${text === '' ? '' : `: ${text}`} Confirm when you have.`
-    return { kind: 'confirmation', name: key, prompt, about }
-  }
-  return undefined
-}
-
-function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -7,9 +7,10 @@
  */
 import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { Timer } from '../base/index.ts'
-import type { Json } from '../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { Connected } from './connect.ts'
+import { type RemoteRequest, requestsIn } from './remote-request.ts'
 import type { RemoteSdk } from './sdk.ts'
 
 export interface RemoteTask {
@@ -22,6 +23,8 @@ export interface RemoteReply extends Partial<RemoteTask> {
   readonly text: string
   /** Data parts. */
   readonly data: readonly Json[]
+  /** The questions of a task that waits, if they came as data. */
+  readonly requests?: readonly RemoteRequest[]
 }
 
 export interface Follow {
@@ -41,7 +44,7 @@ const FIRST_WAIT_MS = 250
 /** A message that begins a task, or continues one. */
 export interface NextMessage extends Partial<RemoteTask> {
   readonly messageId: string
-  readonly text: string
+  readonly content: { readonly text: string } | { readonly data: JsonObject }
 }
 
 export function sendMessage(follow: Follow, message: NextMessage): Promise<RemoteReply> {
@@ -178,7 +181,10 @@ class Following {
 
   #withRefusal(reply: RemoteReply): RemoteReply {
     if (this.#refusal === undefined || !INTERRUPTED.includes(reply.state)) return reply
-    return { ...reply, text: `${this.#refusal}\n\n${reply.text}` }
+    const after = (text: string): string => `${this.#refusal ?? ''}\n\n${text}`
+    const [first, ...others] = reply.requests ?? []
+    const requests = first === undefined ? [] : [{ ...first, prompt: after(first.prompt) }, ...others]
+    return { ...reply, text: after(reply.text), requests }
   }
 
   get #known(): RemoteTask {
@@ -242,7 +248,8 @@ class Following {
     }
     const texts = [...this.#texts.values(), said].filter((text) => text !== '')
     const data = [...this.#data, ...dataOf(status?.message?.parts ?? [])]
-    this.#reply = { state, text: texts.join('\n\n'), data, ...this.#task }
+    const requests = INTERRUPTED.includes(state) ? { requests: requestsIn(data) } : {}
+    this.#reply = { state, text: texts.join('\n\n'), data, ...requests, ...this.#task }
   }
 
   #content({ parts, taskId, contextId }: Message): Omit<RemoteReply, 'state'> {
@@ -259,8 +266,11 @@ class Following {
 }
 
 function requestOf({ Role }: RemoteSdk, message: NextMessage): SendMessageRequest {
-  const { messageId, text, taskId = '', contextId = '' } = message
-  const part = { content: { $case: 'text' as const, value: text }, metadata: undefined }
+  const { messageId, content, taskId = '', contextId = '' } = message
+  const part =
+    'text' in content
+      ? { content: { $case: 'text' as const, value: content.text }, mediaType: '' }
+      : { content: { $case: 'data' as const, value: content.data }, mediaType: 'application/json' }
   return {
     tenant: '',
     message: {
@@ -268,7 +278,7 @@ function requestOf({ Role }: RemoteSdk, message: NextMessage): SendMessageReques
       taskId,
       contextId,
       role: Role.ROLE_USER,
-      parts: [{ ...part, filename: '', mediaType: '' }],
+      parts: [{ ...part, metadata: undefined, filename: '' }],
       metadata: undefined,
       extensions: [],
       referenceTaskIds: [],

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { researchFlow } from '../../src/flow/research/index.ts'
 import { createHost, type HostConfig, type Trust, VISITORS } from '../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../src/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import { memoryCorpus } from '../flow/research/kit.ts'
 
 const KNOWN = { tenant: 'acme', actor: 'ann' }
 const LISTED = { tenant: 'acme', actor: 'bob' }
@@ -122,6 +124,14 @@ describe('trust', () => {
     await (await host.send(key, 'Hi', { auth: LISTED })).outcome
     const end = (await host.store.read(key)).find(({ type }) => type === 'tool.end')
     expect(end?.data['output']).toContain(expected)
+  })
+
+  test('research on a public host answers an unknown caller', async () => {
+    const flows = { research: researchFlow({ corpus: memoryCorpus() }) }
+    const host = createHost({ store: memoryStore(), flows, trust: { public: true } })
+    const question = 'When does the gate of the dock of Granville open?'
+    const turn = await host.send({ ...VISITOR, contextId: 'research:1' }, question, { auth: VISITOR })
+    expect((await turn.outcome).text).toContain('2 hours before high tide')
   })
 
   test('a model is asked after the rules, and one that fails refuses', async () => {

@@ -1,15 +1,16 @@
 /** A remote agent that is served by Holdfast: its questions, answers that it refuses, and messages that are sent twice. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { Agent, defineTool, memoryStore } from '../../src/index.ts'
-import { remoteAgent } from '../../src/remote/index.ts'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import { Agent, ask, defineTool, memoryStore } from '../../src/index.ts'
+import { type RemoteAgentOptions, remoteAgent, remoteNode } from '../../src/remote/index.ts'
 import { a2a } from '../../src/serve/a2a/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { officialClient, requestOf } from '../serve/a2a/clients.ts'
 import { open } from '../serve/http/kit.ts'
 
 async function serve() {
-  const effects: string[] = []
+  const effects: unknown[] = []
   const pay = (name: string, approve: 'always' | 'never') =>
     defineTool({
       name,
@@ -21,32 +22,126 @@ async function serve() {
         return 'paid'
       },
     })
+  const choose = defineTool({
+    name: 'choose',
+    description: 'Asks which.',
+    input: z.object({}),
+    run: (_, { answers }) => {
+      if (answers['size'] === undefined)
+        return ask([
+          { kind: 'choice', name: 'colour', prompt: 'Which colour?', options: ['red', 'blue'] },
+          { kind: 'data', name: 'size', prompt: 'Which size?', schema: z.object({ cm: z.number() }) },
+        ])
+      effects.push(answers)
+      return 'chosen'
+    },
+  })
+  const login = defineTool({
+    name: 'login',
+    description: 'Asks for a code.',
+    input: z.object({}),
+    run: (_, { answers }) => {
+      if (answers['answer'] === undefined) return ask({ kind: 'auth', prompt: 'Which code?' })
+      effects.push(answers['answer'])
+      return 'signed in'
+    },
+  })
+  const tools = [pay('pay', 'never'), pay('ask_pay', 'always'), choose, login]
   const model = new ScriptedModel(({ prompt }) => {
     const last = prompt.at(-1)
-    if (last?.role === 'tool') return 'It is paid.'
-    return { calls: [{ tool: JSON.stringify(last?.content).includes('ask') ? 'ask_pay' : 'pay', args: {} }] }
+    if (last?.role === 'tool') return 'It is done.'
+    const tool = /ask_pay|choose|login|pay/.exec(JSON.stringify(last?.content))?.[0] ?? 'pay'
+    return { calls: [{ tool, args: {} }] }
   })
-  const agents = { desk: { model, tools: [pay('pay', 'never'), pay('ask_pay', 'always')] } }
+  const agents = { desk: { model, tools } }
   const { url, host } = await open({ store: memoryStore(), agents }, { mounts: [await a2a()] })
   return { url: `${url}/a2a/desk`, host, effects }
 }
 
-test('a question of a remote agent is asked until its answer fits; then the task goes on', async () => {
+function caller(url: string, message: string, more: Partial<RemoteAgentOptions> = {}) {
+  const desk = remoteAgent({ name: 'desk', description: 'Pays.', url, ...more })
+  const call = { calls: [{ tool: 'desk', args: { message } }] }
+  const model = new ScriptedModel([call, 'Done.'])
+  return new Agent({ contextId: 'c1', store: memoryStore(), model, tools: [desk] })
+}
+
+test('an approval of a remote agent is an approval here, with the call that it is about', async () => {
+  for (const [answer, done] of [
+    [true, ['ask_pay']],
+    [false, []],
+  ] as const) {
+    const { url, effects } = await serve()
+    const agent = caller(url, 'ask_pay')
+    const [request] = (await agent.executeTurn('Hi').outcome).requests
+    expect(request).toMatchObject({ kind: 'confirmation', prompt: 'May "ask_pay" be run?' })
+    expect(request?.about).toEqual({ remoteAgent: 'desk', tool: 'ask_pay', args: {} })
+    const requestId = request?.requestId ?? ''
+    expect(await agent.answer({ [requestId]: 'perhaps' }).outcome).toMatchObject({ status: 'failed' })
+    expect(effects).toEqual([])
+    expect(await agent.answer({ [requestId]: answer }).outcome).toMatchObject({ text: 'Done.' })
+    expect(effects).toEqual(done)
+  }
+})
+
+test('a choice stays a choice, data stays data, and their answers arrive together', async () => {
   const { url, effects } = await serve()
-  const desk = remoteAgent({ name: 'desk', description: 'Pays.', url })
-  const call = { calls: [{ tool: 'desk', args: { message: 'ask and pay' } }] }
-  const agent = new Agent({
-    contextId: 'c1',
-    store: memoryStore(),
-    model: new ScriptedModel([call, 'Done.']),
-    tools: [desk],
-  })
+  const agent = caller(url, 'choose')
+  const [colour, size] = (await agent.executeTurn('Hi').outcome).requests
+  expect(colour).toMatchObject({ kind: 'choice', prompt: 'Which colour?', options: ['red', 'blue'] })
+  expect(size).toMatchObject({ kind: 'data', schema: { properties: { cm: { type: 'number' } } } })
+  const answers = { [colour?.requestId ?? '']: 'blue', [size?.requestId ?? '']: { cm: 7 } }
+  expect(await agent.answer(answers).outcome).toMatchObject({ text: 'Done.' })
+  expect(effects).toEqual([{ colour: 'blue', size: { cm: 7 } }])
+})
+
+test('a request for access stays one', async () => {
+  const { url, effects } = await serve()
+  const agent = caller(url, 'login')
+  const { reason, requests } = await agent.executeTurn('Hi').outcome
+  expect([reason, requests[0]?.kind, requests[0]?.prompt]).toEqual(['auth-required', 'auth', 'Which code?'])
+  const answer = { [requests[0]?.requestId ?? '']: '4711' }
+  expect(await agent.answer(answer).outcome).toMatchObject({ text: 'Done.' })
+  expect(effects).toEqual(['4711'])
+})
+
+test('a node asks the same questions', async () => {
+  const { url, effects } = await serve()
+  const run = graph({ state: { wish: value<string>(), reply: value<string>('') } })
+    .addNode(
+      'desk',
+      remoteNode({
+        name: 'desk',
+        url,
+        input: ({ wish = '' }: { readonly wish?: string | undefined }) => wish,
+        output: (reply) => ({ reply }),
+      }),
+    )
+    .addEdge(START, 'desk')
+    .addEdge('desk', END)
+    .compile({ store: memoryStore() })
+  const { requests } = await run.stream({ wish: 'choose' }, { contextId: 'g' }).outcome
+  expect(requests.map(({ kind }) => kind)).toEqual(['choice', 'data'])
+  const [colour = '', size = ''] = requests.map(({ requestId }) => requestId)
+  const outcome = await run.answer({ [colour]: 'red', [size]: { cm: 5 } }, { contextId: 'g' }).outcome
+  expect(outcome).toMatchObject({ status: 'completed', state: { reply: 'It is done.' } })
+  expect(effects).toEqual([{ colour: 'red', size: { cm: 5 } }])
+})
+
+test('an answer that the remote agent refuses is asked for again, with its reason', async () => {
+  const { url, effects } = await serve()
+  let left = 1
+  const changing: typeof fetch = (input, init) => {
+    const body = typeof init?.body === 'string' ? init.body : ''
+    const isAnswer = body.includes('"answers"') && left-- > 0
+    return fetch(input, isAnswer ? { ...init, body: body.replace(':true', ':7') } : init)
+  }
+  const agent = caller(url, 'ask_pay', { fetch: changing })
   const [first] = (await agent.executeTurn('Hi').outcome).requests
-  expect(first).toMatchObject({ kind: 'text', prompt: 'May "ask_pay" be run?' })
-  const [second] = (await agent.answer({ [first?.requestId ?? '']: 'perhaps' }).outcome).requests
+  const [second] = (await agent.answer({ [first?.requestId ?? '']: true }).outcome).requests
+  expect(second?.kind).toBe('confirmation')
   expect(second?.prompt).toMatch(/true or false.*\n\nMay "ask_pay" be run\?$/is)
   expect(effects).toEqual([])
-  expect(await agent.answer({ [second?.requestId ?? '']: 'yes' }).outcome).toMatchObject({ text: 'Done.' })
+  expect(await agent.answer({ [second?.requestId ?? '']: true }).outcome).toMatchObject({ text: 'Done.' })
   expect(effects).toEqual(['ask_pay'])
 })
 

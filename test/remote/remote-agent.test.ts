@@ -98,6 +98,43 @@ describe('a remote agent as a tool', () => {
     expect(await ends(agent)).toEqual([['ok', 'Booked for Monday']])
   })
 
+  test('questions in data are asked as they are; those that cannot be are asked as text, and grant nothing', async () => {
+    const requests = [
+      { requestId: 'r1', kind: 'choice', prompt: 'Which?', options: ['red', 'blue'] },
+      {
+        requestId: 'r2',
+        kind: 'confirmation',
+        prompt: 'Sure?',
+        about: {
+          tool: 'pay',
+          args: { sum: 7 },
+          grants: ['shell *'],
+          runBy: 'client',
+          preview: { text: '+7' },
+        },
+      },
+    ]
+    const broken = [{ requestId: 'r1', kind: 'choice', prompt: 'Which?' }]
+    const { url, received } = await remote(({ isNew, text, artifact, say }) => {
+      if (isNew) return say('TASK_STATE_INPUT_REQUIRED', 'Which? Sure?', { requests })
+      if (text === '') return say('TASK_STATE_INPUT_REQUIRED', 'And which?', { requests: broken })
+      artifact(`Booked ${text}`)
+      say('TASK_STATE_COMPLETED')
+    })
+    const agent = caller(url)
+    const [which, sure] = (await agent.executeTurn('Hi').outcome).requests
+    expect(which).toMatchObject({ kind: 'choice', prompt: 'Which?', options: ['red', 'blue'] })
+    expect(sure).toMatchObject({ kind: 'confirmation', prompt: 'Sure?' })
+    const shown = { tool: 'pay', args: { sum: 7 }, preview: { text: '+7' } }
+    expect(sure?.about).toEqual({ remoteAgent: 'travel', ...shown })
+    const answers = { [which?.requestId ?? '']: 'red', [sure?.requestId ?? '']: true }
+    const [text] = (await agent.answer(answers).outcome).requests
+    expect(text).toMatchObject({ kind: 'text', prompt: 'And which?' })
+    await agent.answer({ [text?.requestId ?? '']: 'green' }).outcome
+    expect(received).toEqual(['Book a trip', '{"answers":{"r1":"red","r2":true}}', 'green'])
+    expect(await ends(agent)).toEqual([['ok', 'Booked green']])
+  })
+
   test('a request to sign in is confirmed by the person, and the task goes on by itself', async () => {
     let signedIn = (): void => {}
     const { url, received } = await remote(async ({ artifact, say }) => {
@@ -109,11 +146,12 @@ describe('a remote agent as a tool', () => {
       say('TASK_STATE_COMPLETED')
     })
     const agent = caller(url)
-    const [request] = (await agent.executeTurn('Hi').outcome).requests
-    expect(request).toMatchObject({ kind: 'confirmation' })
+    const { reason, requests } = await agent.executeTurn('Hi').outcome
+    const [request] = requests
+    expect([reason, request?.kind]).toEqual(['auth-required', 'auth'])
     expect(request?.prompt).toContain('https://login.example')
     signedIn()
-    await agent.answer({ [request?.requestId ?? '']: true }).outcome
+    await agent.answer({ [request?.requestId ?? '']: 'yes' }).outcome
     expect(received).toEqual(['Book a trip'])
     expect(await ends(agent)).toEqual([['ok', 'Booked']])
   })

@@ -26,7 +26,7 @@ export interface SampleAgent {
 export type Behaviour = (run: {
   readonly text: string
   readonly isNew: boolean
-  readonly say: (state: keyof typeof TaskState, text?: string) => void
+  readonly say: (state: keyof typeof TaskState, text?: string, data?: unknown) => void
   readonly artifact: (text: string, append?: boolean) => void
   readonly data: (value: unknown) => void
 }) => Promise<void> | void
@@ -100,11 +100,12 @@ function executor(behaviour: Behaviour, received: string[]): AgentExecutor {
       const text = userMessage.parts
         .map(({ content }) => (content?.$case === 'text' ? content.value : ''))
         .join('')
-      received.push(text)
-      const status = (state: TaskState, said?: string) => ({
+      const [first] = userMessage.parts
+      received.push(first?.content?.$case === 'data' ? JSON.stringify(first.content.value) : text)
+      const status = (state: TaskState, said?: string, value?: unknown) => ({
         state,
         timestamp: new Date().toISOString(),
-        message: said === undefined ? undefined : messageOf(said, { taskId, contextId }),
+        message: said === undefined ? undefined : messageOf(said, { taskId, contextId }, value),
       })
       const begun: Task = task ?? {
         id: taskId,
@@ -136,17 +137,17 @@ function executor(behaviour: Behaviour, received: string[]): AgentExecutor {
       await behaviour({
         text,
         isNew: task === undefined,
-        say: (state, said) =>
+        say: (state, said, value) =>
           bus.publish(
             AgentEvent.statusUpdate({
               taskId,
               contextId,
-              status: status(TaskState[state], said),
+              status: status(TaskState[state], said, value),
               metadata: undefined,
             }),
           ),
         artifact: (said, append = false) => artifact([textPart(said)], append),
-        data: (value) => artifact([{ ...textPart(''), content: { $case: 'data', value } }], false),
+        data: (value) => artifact([dataPart(value)], false),
       })
       bus.finished()
     },
@@ -169,13 +170,16 @@ function textPart(value: string): Part {
   return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' }
 }
 
-function messageOf(text: string, { taskId, contextId }: { taskId: string; contextId: string }): Message {
+function dataPart(value: unknown): Part {
+  return { ...textPart(''), content: { $case: 'data', value } }
+}
+
+function messageOf(text: string, ids: { taskId: string; contextId: string }, value?: unknown): Message {
   return {
     messageId: crypto.randomUUID(),
     role: Role.ROLE_AGENT,
-    taskId,
-    contextId,
-    parts: [textPart(text)],
+    ...ids,
+    parts: [textPart(text), ...(value === undefined ? [] : [dataPart(value)])],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],

@@ -35,6 +35,8 @@ export function pdfRetrieval({ corpus, minScore, topK }: SearchOptions): Tool {
       additionalProperties: false,
     }),
     replay: 'safe',
+    // A host decides who may ask; whoever may gets an answer.
+    public: true,
     run: async ({ query, top_k = topK }, { signal }) => {
       const found = await corpus.search(query, { topK: top_k, signal, ...defined({ minScore }) })
       const passages = found
@@ -64,6 +66,7 @@ export function webSearch({ web }: SearchOptions): Tool | undefined {
       additionalProperties: false,
     }),
     replay: 'safe',
+    public: true,
     run: async ({ query }, { signal }) => {
       const pages = await web.search(query, { limit: MOST_PAGES, signal })
       return { pages: pages.slice(0, MOST_PAGES).flatMap((page) => excerptsOf(page, query)) }

@@ -1,6 +1,6 @@
 /** Agent cards: how clients find an agent, what it can do, and how they have to authenticate. */
 import type { AgentCard, AgentSkill, SecurityScheme } from '@a2a-js/sdk'
-import type { Host } from '../../host/index.ts'
+import { type Host, isVisitor } from '../../host/index.ts'
 import { HoldfastError, quote } from '../../protocol/index.ts'
 import type { AuthScheme, Caller } from '../caller.ts'
 import type { A2aAgent, A2aOptions, A2aSkill } from './options.ts'
@@ -19,15 +19,29 @@ const NO_SKILLS: readonly A2aSkill[] = []
 
 export class Cards {
   readonly #facts: CardFacts
+  /** The newest open card of each agent: every request needs one, and clients use one origin. */
+  readonly #open = new Map<string, { readonly origin: string; readonly card: Promise<AgentCard> }>()
 
   constructor(facts: CardFacts) {
     this.#facts = facts
   }
 
-  /** The card that everybody may read. The tools of a strict agent are for listed callers. */
-  async open(agent: string, origin: string): Promise<AgentCard> {
-    const { host } = this.#facts
-    const tools = host.trustLevelOf(agent) === 'strict' ? undefined : await host.toolsOf(agent)
+  /** The card that everybody may read: with the tools that a caller without credentials may use. */
+  open(agent: string, origin: string): Promise<AgentCard> {
+    const known = this.#open.get(agent)
+    if (known?.origin === origin) return known.card
+    const card = this.#openCard(agent, origin)
+    this.#open.set(agent, { origin, card })
+    // A failure is not kept.
+    card.catch(() => this.#open.delete(agent))
+    return card
+  }
+
+  async #openCard(agent: string, origin: string): Promise<AgentCard> {
+    const { host, schemes } = this.#facts
+    // Without authentication every caller is known.
+    const isOpen = Object.keys(schemes).length === 0 && host.trustLevelOf(agent) !== 'strict'
+    const tools = isOpen ? await host.toolsOf(agent) : await host.publicToolsOf(agent)
     const { skills = tools?.map(toolSkill) ?? NO_SKILLS } = this.#detailsOf(agent)
     return this.#card(agent, origin, skills)
   }
@@ -37,6 +51,7 @@ export class Cards {
     const { host } = this.#facts
     if (!host.namesFor({ tenant, actor }).includes(agent))
       throw new HoldfastError('forbidden', { message: `${quote(agent)} does not answer you.` })
+    if (isVisitor({ tenant })) return this.open(agent, origin)
     const tools = (await host.toolsOf(agent, { tenant, actor })) ?? []
     const { skills = NO_SKILLS, extendedSkills = NO_SKILLS } = this.#detailsOf(agent)
     const all = [...skills, ...extendedSkills, ...tools.map(toolSkill)]

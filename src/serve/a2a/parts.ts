@@ -25,9 +25,10 @@ export function dataPart(value: Json): Part {
   return part({ $case: 'data', value }, { mediaType: 'application/json' })
 }
 
-/** A message as the host takes it: text and files for an agent, the values of data parts for a graph. */
-export function inputOf(parts: readonly Part[], kind: 'agent' | 'graph'): HostInput {
+/** A message as the host takes it: text and files for an agent, text for a flow, the values of data parts for a graph. */
+export function inputOf(parts: readonly Part[], kind: 'agent' | 'flow' | 'graph'): HostInput {
   if (kind === 'graph') return valuesOf(parts)
+  if (kind === 'flow') return flowText(parts)
   const content = parts.map(contentOf)
   const [first] = content
   return content.length === 1 && first?.type === 'text' && first.by === undefined ? first.text : content
@@ -63,6 +64,17 @@ function contentOf({ content, filename, mediaType }: Part): TextPart | FilePart 
   }
 }
 
+/** Flows take text alone; data is text for them, too. */
+function flowText(parts: readonly Part[]): string {
+  return parts
+    .map(contentOf)
+    .map((content) => {
+      if (content.type === 'text') return content.text
+      throw badRequest('This agent takes text and data, and no files.')
+    })
+    .join('\n')
+}
+
 function valuesOf(parts: readonly Part[]): JsonObject {
   const values = parts.flatMap(({ content }) =>
     content?.$case === 'data' && isObject(content.value) ? [content.value] : [],
@@ -76,8 +88,7 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** The parts of a message that is in the journal. */
-export function partsOf(content: UserContent, values?: JsonObject): Part[] {
-  if (values !== undefined) return [dataPart(values)]
+export function partsOf(content: UserContent): Part[] {
   if (typeof content === 'string') return [textPart(content)]
   return content.map((each) => {
     if (each.type === 'file') return filePart(each)

@@ -13,6 +13,7 @@ import { debugThrown, systemClock, systemTimer, warnOnce } from '../../base/inde
 import type { Host, HostDocument } from '../../host/index.ts'
 import { type PostFailure, signedPost, waitAfter } from '../../net/index.ts'
 import { type ContextKey, type Entry, keyText } from '../../protocol/index.ts'
+import { addEntry } from './flow-reply.ts'
 import { isWaitingState } from './outcome-state.ts'
 import type { Sdk } from './packages.ts'
 import type { PushOptions } from './push-options.ts'
@@ -143,7 +144,8 @@ class Delivery {
 
   /** Sends the changes of an entry. */
   async #read(fold: TaskFold, entry: Entry): Promise<'next' | { readonly retryMs: number | undefined }> {
-    const changes = fold.add(entry)
+    const { key } = this.#document as HostDocument
+    const changes = await addEntry(fold, entry, { host: this.#parts.host, key })
     const isNew = entry.seq > (this.#record?.at ?? 0)
     if (isNew && changes.length > 0) {
       for (const [index, change] of changes.entries()) {

@@ -23,6 +23,7 @@ import type { HostedTurn } from '../../host/index.ts'
 import { type Entry, isDelta } from '../../protocol/index.ts'
 import type { OpenStream } from '../open-streams.ts'
 import { HttpProblem, problemOf, problemWith } from '../problem.ts'
+import { addEntry } from './flow-reply.ts'
 import type { Sdk } from './packages.ts'
 import type { PushConfigs, PushPlace } from './push-configs.ts'
 import { postMessage } from './send-message.ts'
@@ -70,14 +71,14 @@ export class RequestHandler implements A2aRequestHandler {
     return this.#guarded(async () => {
       const { fold, turn } = await this.#post(request)
       const { returnImmediately = false, historyLength } = request.configuration ?? {}
-      if (!returnImmediately && turn !== undefined) await readTurn(fold, turn)
+      if (!returnImmediately && turn !== undefined) await this.#readTurn(fold, turn)
       return this.#task(fold.exists && fold.isSettled ? fold : await this.#found(fold.id), { historyLength })
     })
   }
 
   async *sendMessageStream(request: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const { fold } = await this.#guarded(() => this.#post(request))
-    yield* this.#stream(fold)
+    const { fold, turn } = await this.#guarded(() => this.#post(request))
+    yield* this.#stream(fold, turn)
   }
 
   getTask({ id, tenant, historyLength }: GetTaskRequest): Promise<Task> {
@@ -106,7 +107,7 @@ export class RequestHandler implements A2aRequestHandler {
         reader.keyOf(fold.name.contextId),
         typeof reason === 'string' ? reason : undefined,
       )
-      for await (const _ of taskUpdates(reader, fold, signal())) if (fold.isEnded) break
+      for await (const _ of taskUpdates(reader, fold, { signal: signal() })) if (fold.isEnded) break
       return this.#task(fold)
     })
   }
@@ -188,11 +189,23 @@ export class RequestHandler implements A2aRequestHandler {
     return posted
   }
 
-  async *#stream(fold: TaskFold): AsyncGenerator<StreamResponse, void, undefined> {
+  /** Reads a turn to its end: its entries are those of the task. */
+  async #readTurn(fold: TaskFold, turn: HostedTurn): Promise<void> {
+    const { host } = this.#options.reader
+    const key = this.#options.reader.keyOf(fold.name.contextId)
+    for await (const event of turn)
+      if (!isDelta(event) && event.path === undefined && (event.seq ?? 0) > fold.last)
+        await addEntry(fold, event as unknown as Entry, { host, key })
+    const { error } = await turn.outcome
+    // The turn goes on elsewhere: the same request gets its outcome there.
+    if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
+  }
+
+  async *#stream(fold: TaskFold, turn?: HostedTurn): AsyncGenerator<StreamResponse, void, undefined> {
     const { openStream, reader } = this.#options
     const { signal, leave } = openStream()
     try {
-      yield* taskUpdates(reader, fold, signal)
+      yield* taskUpdates(reader, fold, { signal, turn })
     } catch (error) {
       throw this.#converted(error)
     } finally {
@@ -235,16 +248,6 @@ export class RequestHandler implements A2aRequestHandler {
     this.failure = { error }
     return error
   }
-}
-
-/** Reads a turn to its end: its entries are those of the task. */
-async function readTurn(fold: TaskFold, turn: HostedTurn): Promise<void> {
-  for await (const event of turn)
-    if (!isDelta(event) && event.path === undefined && (event.seq ?? 0) > fold.last)
-      fold.add(event as unknown as Entry)
-  const { error } = await turn.outcome
-  // The turn goes on elsewhere: the same request gets its outcome there.
-  if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
 }
 
 const SHUTDOWN = 'This server is shutting down. Send the request again.'

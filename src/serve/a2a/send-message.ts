@@ -5,6 +5,7 @@ import type { ContextKey, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
 import { answersIn } from './answers.ts'
+import { flowMetadata } from './flow-message.ts'
 import { newContextId, postKey } from './names.ts'
 import type { Sdk } from './packages.ts'
 import { inputOf } from './parts.ts'
@@ -49,8 +50,12 @@ async function beginTask(reader: TaskReader, message: Message, request: SendMess
   const { host, caller, agent } = reader
   const contextId = message.contextId || newContextId(caller, agent, message.messageId)
   const key = reader.keyOf(contextId)
-  const options = { ...optionsOf(reader, request, message), whileBusy: 'queue' } as const
-  const turn = await host.send(key, inputOf(message.parts, kindOf(reader)), options)
+  const kind = kindOf(reader)
+  const input = inputOf(message.parts, kind)
+  const posting = optionsOf(reader, request, message)
+  const kept = kind === 'flow' ? { metadata: { ...posting.metadata, ...flowMetadata(input as string) } } : {}
+  const options = { ...posting, ...kept, whileBusy: 'queue' } as const
+  const turn = await host.send(key, input, options)
   const seq = await positionOf(reader, { turn, key, posted: options.key })
   return { fold: new TaskFold({ contextId, seq }), turn }
 }
@@ -78,7 +83,8 @@ async function continueTask(
   return host.answer(key, answersIn(message.parts, requests), options)
 }
 
-function kindOf({ host, agent }: TaskReader): 'agent' | 'graph' {
+function kindOf({ host, agent }: TaskReader): 'agent' | 'flow' | 'graph' {
+  if (host.isFlow(agent)) return 'flow'
   return host.graphs.includes(agent) ? 'graph' : 'agent'
 }
 

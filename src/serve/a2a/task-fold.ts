@@ -19,6 +19,7 @@ import {
   type RequestData,
   replyText,
 } from '../../protocol/index.ts'
+import { sentParts } from './flow-message.ts'
 import { messageIdOf, type TaskName, taskIdOf } from './names.ts'
 import { endedState, isTerminal, isWaitingState, type StateName } from './outcome-state.ts'
 import { dataPart, message, partsOf, textPart } from './parts.ts'
@@ -81,16 +82,16 @@ export class TaskFold {
     return isWaitingState(this.state) ? [...this.#requests.values()] : []
   }
 
-  /** Reads the next entry of the conversation. */
-  add(entry: Entry): readonly TaskChange[] {
+  /** Reads the next entry of the conversation. `flowReply`: the reply of a flow whose turn ends with this entry. */
+  add(entry: Entry, flowReply = ''): readonly TaskChange[] {
     this.last = entry.seq
     if (entry.seq === this.name.seq) return this.#begin(entry)
     if (!this.#exists || this.isEnded) return NONE
     if (entry.takes?.includes(this.name.seq)) return this.#taken(entry)
-    return this.#change(entry)
+    return this.#change(entry, flowReply)
   }
 
-  #change(entry: Entry): readonly TaskChange[] {
+  #change(entry: Entry, flowReply: string): readonly TaskChange[] {
     const isOwn = entry.turn === this.turn
     switch (entry.type) {
       case 'input':
@@ -111,7 +112,7 @@ export class TaskFold {
       case 'artifact':
         return isOwn ? this.#wrote(entry.data as ArtifactChange) : NONE
       case 'turn.end':
-        return isOwn ? this.#ended(entry) : NONE
+        return isOwn ? this.#ended(entry, flowReply) : NONE
       default:
         return NONE
     }
@@ -146,8 +147,9 @@ export class TaskFold {
 
   /** A message of the client. Answers of one message are posted one by one. */
   #addUser({ key, seq, data }: Entry): void {
-    const { message: content = '', values, value, requestId } = data as Partial<Posted>
-    const parts = value === undefined ? partsOf(content, values) : [answerPart(value)]
+    const { message: content = '', values, value, requestId, metadata } = data as Partial<Posted>
+    const sent = values === undefined ? partsOf(content) : sentParts(values, metadata)
+    const parts = value === undefined ? sent : [answerPart(value)]
     const messageId = messageIdOf(key ?? `${this.id}-${seq}`, requestId)
     const last = this.history.at(-1)
     if (last?.messageId === messageId) last.parts.push(...parts)
@@ -205,8 +207,10 @@ export class TaskFold {
     return op === 'delete' ? NONE : [{ type: 'artifact', change }]
   }
 
-  #ended(entry: Entry): readonly TaskChange[] {
+  #ended(entry: Entry, flowReply: string): readonly TaskChange[] {
     const data = entry.data as EntryData['turn.end']
+    const reply = flowReply === '' ? NONE : [{ type: 'reply', text: flowReply, isLast: true } as const]
+    if (flowReply !== '') this.reply = flowReply
     const { state, metadata } = endedState(data)
     this.statusMessage = undefined
     if (isWaiting(data.outcome)) this.#ask(entry)
@@ -215,7 +219,7 @@ export class TaskFold {
       this.#say(entry, `The task is incomplete: it reached its limit, ${limitText(data)}.`)
     this.output = data.output
     const output = data.output === undefined ? NONE : [{ type: 'output', value: data.output } as const]
-    return [...output, ...this.#become(entry, state, metadata)]
+    return [...reply, ...output, ...this.#become(entry, state, metadata)]
   }
 
   #ask(entry: Entry): void {

@@ -2,6 +2,7 @@
 import type { Host } from '../../host/index.ts'
 import { type ContextKey, type Entry, HoldfastError } from '../../protocol/index.ts'
 import type { Caller } from '../caller.ts'
+import { addEntry } from './flow-reply.ts'
 import { keyOf, parseTaskId, type TaskName } from './names.ts'
 import { TaskFold } from './task-fold.ts'
 import type { ReadBlob } from './task-view.ts'
@@ -38,7 +39,7 @@ export class TaskReader {
     const fold = new TaskFold(name)
     for (;;) {
       const entries = await this.host.store.read(key, { from: fold.last + 1, limit: PAGE })
-      for (const entry of entries) fold.add(entry)
+      for (const entry of entries) await addEntry(fold, entry, { host: this.host, key })
       if (!fold.exists) return undefined
       if (fold.isEnded || entries.length < PAGE) return fold
     }

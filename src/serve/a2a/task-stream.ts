@@ -1,9 +1,17 @@
 /** The updates of a task as they happen: entries from the journal, whichever process writes them, and text as it streams. */
 import type { StreamResponse } from '@a2a-js/sdk'
-import type { HostEvent } from '../../host/index.ts'
+import type { HostEvent, HostedTurn } from '../../host/index.ts'
+import { type Entry, isDelta } from '../../protocol/index.ts'
+import { addEntry } from './flow-reply.ts'
 import type { TaskChange, TaskFold } from './task-fold.ts'
 import type { TaskReader } from './task-reader.ts'
 import { replyUpdate, taskOf, updateOf } from './task-view.ts'
+
+export interface UpdatesOptions {
+  readonly signal: AbortSignal
+  /** The turn of the message that was posted here: its events come without a read of the journal. */
+  readonly turn?: HostedTurn | undefined
+}
 
 /**
  * The task first, after all entries that the fold has read, or after its message; then each change, until the task has
@@ -12,7 +20,7 @@ import { replyUpdate, taskOf, updateOf } from './task-view.ts'
 export async function* taskUpdates(
   reader: TaskReader,
   fold: TaskFold,
-  signal: AbortSignal,
+  options: UpdatesOptions,
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { host, readBlob } = reader
   const stream = new ReplyStream(fold)
@@ -21,17 +29,49 @@ export async function* taskUpdates(
     isFirst = false
     yield { payload: { $case: 'task', value: await taskOf(fold, readBlob) } }
   }
-  for await (const event of host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })) {
+  const key = reader.keyOf(fold.name.contextId)
+  for await (const event of taskEvents(reader, fold, options)) {
     if (event.type !== 'entry') {
       yield* stream.next(event)
       continue
     }
-    const changes = fold.add(event.entry)
+    const changes = await addEntry(fold, event.entry, { host, key })
     if (isFirst) yield { payload: { $case: 'task', value: await taskOf(fold, readBlob) } }
     else for (const change of changes) yield* stream.rest(change) ?? [await updateOf(fold, change, readBlob)]
     if (event.entry.type === 'model.start') stream.begin()
     isFirst = false
     if (changes.length > 0 && fold.isSettled) return
+  }
+}
+
+/** The events of the posted turn; if it ends here before the task does, such as in a shutdown, those of the journal. */
+async function* taskEvents(
+  reader: TaskReader,
+  fold: TaskFold,
+  { signal, turn }: UpdatesOptions,
+): AsyncGenerator<HostEvent, void, undefined> {
+  if (turn !== undefined) yield* hostEvents(turn, fold, signal)
+  if (!signal.aborted)
+    yield* reader.host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })
+}
+
+async function* hostEvents(
+  turn: HostedTurn,
+  fold: TaskFold,
+  signal: AbortSignal,
+): AsyncGenerator<HostEvent, void, undefined> {
+  const events = turn[Symbol.asyncIterator]()
+  const leave = (): void => void events.return?.()
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    for await (const event of { [Symbol.asyncIterator]: () => events }) {
+      if (signal.aborted) return
+      if (isDelta(event)) yield { type: 'delta', event }
+      else if (event.path === undefined && (event.seq ?? 0) > fold.last)
+        yield { type: 'entry', entry: event as unknown as Entry }
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }
 

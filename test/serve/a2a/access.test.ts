@@ -4,6 +4,7 @@ import { AgentCard } from '@a2a-js/sdk'
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { Trust } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
 import { type A2aOptions, a2a } from '../../../src/serve/a2a/index.ts'
 import { type Authenticate, apiKeyAuth, bearerAuth } from '../../../src/serve/http/index.ts'
@@ -102,6 +103,39 @@ describe('a card', () => {
       const { skills } = await client.getAgentCard()
       expect(skills.map(({ id }) => id)).toEqual(['x', 'look_for_ben'])
     }
+  })
+
+  test.each<[string, Trust, readonly string[]]>([
+    ['open', 'open', ['look', 'pay']],
+    ['public in part', { public: true }, ['look']],
+    ['careful', 'careful', []],
+    ['strict', { level: 'strict', principals: [{ tenant: 'acme' }] }, []],
+  ])('of an agent that is %s has the tools that its reader may use', async (_, trust, seen) => {
+    const tools = [
+      { ...look, public: true as const },
+      { ...look, name: 'pay' },
+    ]
+    const agents = { helper: { model: new ScriptedModel(() => 'Hello.'), tools, trust } }
+    const options = {
+      agents: { helper: { extendedSkills: [{ id: 'secret', name: 'Secret', description: 'S.' }] } },
+    }
+    const { call } = await open(
+      { store: memoryStore(), agents },
+      { authenticate: keys, mounts: [await a2a(options)] },
+    )
+    const skills = async (path: string, headers: Record<string, string> = {}): Promise<string[]> => {
+      const response = await call(path, { headers: { ...VERSION, ...headers } })
+      return response.ok ? AgentCard.fromJSON(await response.json()).skills.map(({ id }) => id) : ['refused']
+    }
+    // An agent without skills to show is a skill itself.
+    const shown = seen.length === 0 ? ['helper'] : seen
+    const card = '/a2a/helper/.well-known/agent-card.json'
+    const extended = '/a2a/helper/extendedAgentCard'
+    expect(await skills(card)).toEqual(shown)
+    expect(await skills(extended)).toEqual(seen.length === 0 ? ['refused'] : shown)
+    const known = { 'x-api-key': 'ann-key' }
+    expect(await skills(card, known)).toEqual(shown)
+    expect(await skills(extended, known)).toEqual(['secret', 'look', 'pay'])
   })
 
   test('needs the schemes of an authentication of your own, and names of the host', async () => {

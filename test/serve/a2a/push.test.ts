@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { defineTool, memoryStore, type Store } from '../../../src/index.ts'
 import { a2a, type PushFailure, type PushOptions } from '../../../src/serve/a2a/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
-import { internet } from '../../toolbox/web-kit.ts'
+import { internet, PUBLIC } from '../../toolbox/web-kit.ts'
 import { until } from '../../turn/kit.ts'
 import { open } from '../http/kit.ts'
 import { officialClient, requestOf } from './clients.ts'
@@ -264,6 +264,31 @@ test('private addresses, other ports and schemes, redirects and names that lead 
   expect(seen(received)).toEqual(['WORKING', 'WORKING', 'Hello.', 'COMPLETED'])
   expect(new Set(dialled)).toEqual(new Set(['93.184.216.34 80']))
 })
+
+test.each([
+  // The notifications are working, the text and completed; the receiver refuses the first that it gets.
+  { when: 'public, then private', second: '10.0.0.7', expected: ['WORKING', 'Hello.', 'COMPLETED'] },
+  { when: 'public, then loopback', second: '::ffff:127.0.0.1', expected: ['WORKING', 'Hello.', 'COMPLETED'] },
+  { when: 'private, then public', first: '10.0.0.7', expected: ['Hello.', 'Hello.', 'COMPLETED'] },
+])(
+  'a name whose answer changes between two attempts ($when) is refused at that attempt, recorded and not dialled',
+  async ({ first = PUBLIC, second = PUBLIC, expected }) => {
+    const { received, web, dialled } = await receiver([500])
+    const left = [first, second]
+    const attempts = first === PUBLIC ? 2 : 1
+    const resolve = async (): Promise<readonly string[]> => [left.shift() ?? PUBLIC]
+    const { client, failures, host } = await serve({ push: { ...web, resolve, allowOrigins: [] } })
+    await client.sendMessage(withPush('Hi', { url: 'http://changing.example/' }))
+    await until('the last is accepted', () => seen(received).includes('COMPLETED'))
+    expect(seen(received)).toEqual(expected)
+    expect(left).toEqual([])
+    expect(dialled).toEqual(Array(3).fill(`${PUBLIC} 80`))
+    expect(failures).toMatchObject([{ attempts, reason: expect.stringMatching(/address/i) as string }])
+    const key = { tenant: 'local', actor: 'local', contextId: 'helper:c' }
+    const [name = ''] = await host.documents.names(key, 'push.')
+    expect((await host.documents.read(key, name)).value?.['failures']).toMatchObject([{ attempts }])
+  },
+)
 
 test('a receiver of 0.3 gets the whole task, and secrets are long', async () => {
   const { received, web } = await receiver()

@@ -96,7 +96,8 @@ test('artifacts of tools are streamed in chunks, and the output as data', async 
     ['report', ' and two', true, false],
     ['report', '', true, true],
     ['bytes', '', false, true],
-    ['~reply', '{"pages":2}', false, true],
+    ['~reply', '{"pages":2}', false, false],
+    ['~reply', '', true, true],
     ['~output', '', false, true],
   ])
   const task = await client.getTask({ id: 'c.1', tenant: '' })
@@ -189,6 +190,30 @@ test('a task that goes on elsewhere waits for its credentials, which come with t
   expect(used).toEqual([token, token])
   const entries = await store.read({ tenant: 'local', actor: 'local', contextId: 'helper:c' })
   expect(JSON.stringify(entries)).not.toContain(token)
+})
+
+test('a streamed task that another host goes on with is streamed to its end', async () => {
+  const store = memoryStore()
+  const first = await serve([{ stall: true, after: 'One' }], {}, store)
+  const seen: unknown[] = []
+  const request = requestOf({ text: 'Hi', contextId: 'c' })
+  for await (const { payload } of first.client.sendMessageStream(request)) {
+    if (payload?.$case === 'statusUpdate') seen.push(payload.value.status?.state)
+    if (payload?.$case !== 'artifactUpdate') continue
+    const { artifact, append } = payload.value
+    seen.push([textIn(artifact?.parts), append])
+    if (seen.length !== 2) continue
+    // The text of the first host was sent; its turn is released, and its server still streams.
+    await first.host.shutdown()
+    const second = await serve(['Two.'], {}, store)
+    second.host.start()
+  }
+  expect(seen).toEqual([
+    TaskState.TASK_STATE_WORKING,
+    ['One', false],
+    ['Two.', false],
+    TaskState.TASK_STATE_COMPLETED,
+  ])
 })
 
 test('a message without its task dismisses the question: that task is canceled, and the message is a new one', async () => {

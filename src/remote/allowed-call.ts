@@ -1,0 +1,40 @@
+/** The policies around a node that calls a remote agent, such as the trust of its host: they judge it as a tool. */
+import { approvalsAround } from '../drive/index.ts'
+import type { NodeContext } from '../graph/index.ts'
+import { HoldfastError } from '../protocol/index.ts'
+import { judgeCall, redactorOf } from '../tool/index.ts'
+
+interface RemoteCall {
+  readonly name: string
+  readonly url: string
+  readonly public?: boolean
+}
+
+/** Throws `forbidden` for a call that a policy denies. One that a policy asks about is asked for here. */
+export async function checkAllowed(
+  { name, url, public: isPublic = false }: RemoteCall,
+  context: NodeContext,
+  message: string,
+): Promise<void> {
+  const { policies, granted } = approvalsAround() ?? { policies: [] }
+  const { principal, contextId, task: callId } = context
+  const about = { tool: name, input: { message }, principal, callId, contextId }
+  const judgement = await judgeCall(
+    policies,
+    { ...about, origin: { kind: 'a2a', url }, isPublic, asks: false },
+    {
+      secrets: redactorOf(context.credentials),
+      granted: async () => new Set(await granted?.(principal)),
+      onFailed: () => {},
+    },
+  )
+  if (judgement?.decision === 'deny') throw refused(name, judgement.reason)
+  if (judgement?.decision !== 'ask') return
+  const prompt = judgement.question
+  const question = { kind: 'confirmation', name: 'approval', prompt, about: { remoteAgent: name } } as const
+  if (!(await context.interrupt(question))) throw refused(name, 'It was not approved.')
+}
+
+function refused(name: string, reason = 'A policy refuses it.'): HoldfastError {
+  return new HoldfastError('forbidden', { message: `${name} was not called. ${reason}` })
+}
