@@ -106,6 +106,7 @@ class ResearchRoutes {
 
   async passage(call: MountCall): Promise<Response> {
     this.#checkFlow(call)
+    await call.host.checkTrust(this.#options.flow, call.caller)
     const { corpus } = this.#options
     const id = call.params['id'] ?? ''
     const found = await corpus.passage(id)

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HttpAgent, type Message, type RunAgentParameters } from '@ag-ui/client'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { END, graph, list, START, value } from '../../../src/entry/graph.ts'
@@ -92,7 +92,7 @@ function sorted(state: Json): Json {
   if (Array.isArray(state)) return (state as Json[]).map(sorted)
   if (typeof state !== 'object' || state === null) return state
   const entries = Object.entries(state).map(([key, each]) => [key, sorted(each as Json)] as const)
-  return entries.sort(([a], [b]) => (a < b ? -1 : 1)) as unknown as Json
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 const textsOf = (messages: readonly Message[]): string[] =>
