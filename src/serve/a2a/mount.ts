@@ -7,6 +7,7 @@ import type { Mount, MountCall, MountServer } from '../mount.ts'
 import type { Problem } from '../problem.ts'
 import { CARD_PATH, Cards, ROOT } from './card.ts'
 import { answerRpc, idIn } from './json-rpc.ts'
+import { ERROR_SCHEMA, OPERATIONS } from './operations.ts'
 import { type A2aOptions, checkA2aOptions } from './options.ts'
 import { loadSdk, type Sdk } from './packages.ts'
 import { PushConfigs } from './push-configs.ts'
@@ -31,6 +32,8 @@ export async function a2a(options: A2aOptions = {}): Promise<Mount> {
     requestHeaders: ['a2a-version', 'a2a-extensions'],
     start: (mounted) => server.start(mounted),
     problem: (problem, request) => server.problem(problem, request),
+    problemSchema: ERROR_SCHEMA,
+    operations: OPERATIONS,
     routes: [
       { method: 'GET', path: CARD_PATH, isPublic: true, handle: (call) => server.card(call) },
       {

@@ -106,7 +106,8 @@ const SECURITY_HEADERS = {
 
 export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
   checkOptions(options, HTTP)
-  const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
+  const { mounts = [], authenticate } = options
+  const document = openApi(ROUTES, { title: 'Holdfast', version: '1', mounts })
   const app = await newHono()
   const { maxStreams = 10_000, maxStreamsEach = 100 } = options
   const streams = new OpenStreams(maxStreams, maxStreamsEach)
@@ -122,7 +123,6 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       }),
     )
   }
-  const { mounts = [], authenticate } = options
   for (const mount of mounts)
     for (const route of mount.routes)
       app.on(route.method, honoPath(route.path), (context) =>

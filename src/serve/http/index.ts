@@ -2,6 +2,7 @@
 export type { Authenticate, AuthScheme, Caller } from '../caller.ts'
 export type { Mount, MountCall, MountRoute, MountServer } from '../mount.ts'
 export type { OpenStream } from '../open-streams.ts'
+export type { Operation as HttpOperation, OperationResponse as HttpOperationResponse } from '../operation.ts'
 export type { Problem as ProblemDetails } from '../problem.ts'
 export type { AccessLine } from './access-log.ts'
 export type { HttpConnection } from './address.ts'
