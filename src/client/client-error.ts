@@ -4,6 +4,7 @@ interface ClientProblem {
   readonly status?: number
   readonly code?: string
   readonly retryAfterMs?: number | undefined
+  readonly key?: string | undefined
 }
 
 export class ClientError extends Error {
@@ -13,19 +14,40 @@ export class ClientError extends Error {
   readonly code: string
   /** The wait that the server asks for. */
   readonly retryAfterMs: number | undefined
+  /** Of a message or answer that may have arrived: its key, to send it again. */
+  readonly key: string | undefined
 
-  constructor(message: string, { status = 0, code = 'unreachable', retryAfterMs }: ClientProblem = {}) {
+  constructor(message: string, { status = 0, code = 'unreachable', retryAfterMs, key }: ClientProblem = {}) {
     super(message)
     this.name = 'ClientError'
     this.status = status
     this.code = code
     this.retryAfterMs = retryAfterMs
+    this.key = key
   }
 
   /** True if the same request may succeed later. */
   get isTransient(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
   }
+}
+
+interface Tries {
+  readonly tries: number
+  readonly ms: number
+  readonly key: string | undefined
+}
+
+/** The last failure of a request that was repeated for long enough. */
+export function givenUp({ message, status, code, retryAfterMs }: ClientError, given: Tries): ClientError {
+  const { tries, ms, key } = given
+  const tried = tries === 1 ? 'Tried once.' : `Tried ${tries} times in ${Math.round(ms / 1000)} s.`
+  const again =
+    key === undefined
+      ? ''
+      : ` It may have arrived: send it again with the key ${JSON.stringify(key)} (\`key\` of this error), and it has one effect.`
+  const ended = /[.!?]$/.test(message) ? message : `${message}.`
+  return new ClientError(`${ended} ${tried}${again}`, { status, code, retryAfterMs, key })
 }
 
 export async function errorOf(response: Response): Promise<ClientError> {

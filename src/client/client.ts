@@ -1,6 +1,6 @@
 /** The typed client. Writes carry a key and are repeated until the server has answered, so each has one effect. */
 import type { Json, JsonObject, Message, RequestData, TraceEntry, Usage } from '../protocol/index.ts'
-import { ClientError, errorOf } from './client-error.ts'
+import { ClientError, errorOf, givenUp } from './client-error.ts'
 import { asClientError, type ClientEvent, type FollowOptions, follow, wait, waitAfter } from './follow.ts'
 
 export interface ClientOptions {
@@ -10,8 +10,8 @@ export interface ClientOptions {
   readonly token?: string | (() => string | Promise<string>)
   /** Without a token: the key of a visitor, 32 or more random characters. Default: a new one. */
   readonly visitorKey?: string
-  /** How often a request is repeated while the server is away or busy. Default: 5. */
-  readonly retries?: number
+  /** How long a request is repeated while the server is away or busy, from its first failure. Default: 30 seconds. */
+  readonly retryForMs?: number
   /** For tests, or for an environment with its own. */
   readonly fetch?: typeof fetch
 }
@@ -99,7 +99,8 @@ export interface ConversationClient {
   send(message: string | SendMessage): Promise<{ readonly since: number }>
   /** Resolves with the outcome of the turn. */
   ask(message: string | SendMessage): Promise<TurnResult>
-  answer(answers: Readonly<Record<string, Json>>): Promise<TurnResult>
+  /** Answers open requests by their ids. Sent again under its key, it answers once. Default: a new key. */
+  answer(answers: Readonly<Record<string, Json>>, options?: { readonly key?: string }): Promise<TurnResult>
   cancel(reason?: string): Promise<void>
   fork(at?: number): Promise<ConversationClient>
   erase(): Promise<void>
@@ -128,7 +129,8 @@ export function createClient(options: ClientOptions): HoldfastClient {
 function conversationOf(requests: Requests, contextId: string): ConversationClient {
   const path = `/conversations/${encodeURIComponent(contextId)}`
   const body = (message: string | SendMessage) => {
-    const { key, ...rest } = typeof message === 'string' ? ({ message } as SendMessage) : message
+    const { key = randomKey(), ...rest } =
+      typeof message === 'string' ? ({ message } as SendMessage) : message
     return [rest, key] as const
   }
   return {
@@ -136,7 +138,8 @@ function conversationOf(requests: Requests, contextId: string): ConversationClie
     get: () => requests.get(path),
     send: (message) => requests.post(`${path}/messages`, ...body(message)),
     ask: (message) => requests.post(`${path}/messages?wait=true`, ...body(message)),
-    answer: (answers) => requests.post(`${path}/answers?wait=true`, { answers }),
+    answer: (answers, { key = randomKey() } = {}) =>
+      requests.post(`${path}/answers?wait=true`, { answers }, key),
     cancel: async (reason) =>
       void (await requests.post(`${path}/cancel`, reason === undefined ? {} : { reason })),
     fork: async (at) => {
@@ -184,14 +187,14 @@ class Requests {
     return (await (await this.#repeated(path, {})).json()) as T
   }
 
-  /** Under one key, however often it is sent. */
-  async post<T>(path: string, body: unknown, key: string = randomKey()): Promise<T> {
-    const response = await this.#repeated(path, {
+  /** Under one key, however often it is sent. `key`: one that the caller can send again. */
+  async post<T>(path: string, body: unknown, key?: string): Promise<T> {
+    const init = {
       method: 'POST',
       body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', 'idempotency-key': key },
-    })
-    return (await response.json()) as T
+      headers: { 'content-type': 'application/json', 'idempotency-key': key ?? randomKey() },
+    }
+    return (await (await this.#repeated(path, init, key)).json()) as T
   }
 
   async delete(path: string): Promise<void> {
@@ -202,15 +205,20 @@ class Requests {
     return this.#once(path, { signal, headers: { accept: 'text/event-stream' } })
   }
 
-  async #repeated(path: string, init: RequestInit): Promise<Response> {
-    const { retries = 5 } = this.#options
-    for (let failures = 1; ; failures++) {
+  async #repeated(path: string, init: RequestInit, key?: string): Promise<Response> {
+    const { retryForMs = 30_000 } = this.#options
+    let since: number | undefined
+    for (let tries = 1; ; tries++) {
       try {
         return await this.#once(path, init)
       } catch (thrown) {
         const error = asClientError(thrown)
-        if (!error.isTransient || failures > retries) throw error
-        await wait(error.retryAfterMs ?? waitAfter(failures))
+        if (!error.isTransient) throw error
+        const now = Date.now()
+        since ??= now
+        const left = since + retryForMs - now
+        if (left <= 0) throw givenUp(error, { tries, ms: now - since, key })
+        await wait(Math.min(left, error.retryAfterMs ?? waitAfter(tries)))
       }
     }
   }

@@ -1,13 +1,20 @@
 /** Follows a conversation: every entry once, in order, across broken connections and restarts of the server. */
-import type { DeltaEvent, Entry } from '../protocol/index.ts'
+import type { DeltaData, DeltaEvent, Entry } from '../protocol/index.ts'
 import { ClientError } from './client-error.ts'
 import { framesOf } from './sse.ts'
 
 export type ClientEvent =
   | { readonly type: 'entry'; readonly entry: Entry }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
-  /** The whole text so far of the reply under way, after each connect: it replaces what deltas gave before. */
-  | { readonly type: 'text'; readonly turn: number; readonly text: string }
+  /** The whole reply under way so far, after each connect: it replaces what deltas gave before. */
+  | {
+      readonly type: 'text'
+      readonly turn: number
+      readonly text: string
+      readonly reasoning?: string
+      /** Arguments of the calls that the model writes: beginnings of JSON texts. */
+      readonly calls?: readonly DeltaData['call.delta'][]
+    }
   /** The connection: for a display. */
   | { readonly type: 'connected' }
   | { readonly type: 'disconnected'; readonly error: ClientError; readonly retryInMs: number }
@@ -90,7 +97,7 @@ function eventOf(name: string, data: string): ClientEvent | undefined {
     case 'delta':
       return { type: 'delta', event: value as unknown as DeltaEvent }
     case 'text':
-      return { type: 'text', turn: Number(value['turn']), text: String(value['text']) }
+      return { type: 'text', ...(value as Omit<Extract<ClientEvent, { type: 'text' }>, 'type'>) }
     case 'error':
       throw new ClientError(String(value['detail']), {
         status: Number(value['status']),

@@ -430,7 +430,7 @@ function isSameStream(a: DeltaEvent, b: DeltaEvent): boolean {
   if (a.type !== b.type || (a.path !== b.path && a.path?.join() !== b.path?.join())) return false
   if (a.type === 'tool.progress' && b.type === 'tool.progress') return a.data.callId === b.data.callId
   if (a.type === 'node.progress' && b.type === 'node.progress') return a.data.task === b.data.task
-  if (a.type === 'call.delta' && b.type === 'call.delta') return a.data.tool === b.data.tool
+  if (a.type === 'call.delta' && b.type === 'call.delta') return a.data.callId === b.data.callId
   return true
 }
 

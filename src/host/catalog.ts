@@ -144,14 +144,17 @@ export class Catalog {
 
   #entry(contextId: string): { readonly name: string; readonly entry: Entry } {
     const found = isTop(contextId) ? this.#names.find(contextId) : undefined
-    if (found === undefined) throw this.#unknown(contextId.split(':')[0] ?? '')
-    return found
+    if (found !== undefined) return found
+    if (isTop(contextId)) throw this.#unknown(contextId.split(':')[0] ?? '')
+    throw new HoldfastError('not-found', {
+      message: `${quote(contextId)} is no conversation of its own: an agent, a graph or the runtime uses it.`,
+    })
   }
 
   #unknown(name: string): HoldfastError {
     return new HoldfastError('not-found', {
       message: `This host has no agent or graph ${quote(name)}. It has ${this.names.map((each) => quote(each)).join(', ')}.`,
-      details: { name },
+      details: { agent: name },
     })
   }
 }

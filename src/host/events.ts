@@ -3,8 +3,8 @@
  * deltas of turns that run here.
  *
  * E1  Every entry after `since` comes exactly once, in order. The position of the last one is where to go on.
- * E2  A delta comes after the entries before it, and no text comes after the entry that completes it.
- * E3  A slow reader costs one pending text and a bounded number of other deltas: texts are joined, and entries are read
+ * E2  A delta comes after the entries before it, and no part of a reply comes after the entry that completes it.
+ * E3  A slow reader costs one pending reply and a bounded number of other deltas: those of a reply are joined, and entries are read
  *     from the journal when the reader wants them.
  */
 import type { Timer } from '../base/index.ts'
@@ -16,8 +16,8 @@ import { PendingDeltas, type TakenDelta } from './pending-deltas.ts'
 export type HostEvent =
   | { readonly type: 'entry'; readonly entry: Entry }
   /**
-   * `text`: the whole text, and reasoning if any, of the reply under way so far: once, for a reader that comes in the middle.
-   * Deltas continue both.
+   * `text`: the whole text of the reply under way so far, with its reasoning and the arguments of its calls, if any: once, for
+   * a reader that comes in the middle. Deltas continue all of them.
    */
   | TakenDelta
   /** Nothing has happened for a while. */
@@ -78,8 +78,8 @@ class Reader {
     this.#heartbeatMs = heartbeatMs
     this.#ended = signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal])
     this.#entries = store.watch(key, { since, signal: this.#ended })[Symbol.asyncIterator]()
-    // In one tick, so that no delta is lost or doubled between the text so far and the first delta.
-    this.#pending = new PendingDeltas(live.textOf(key))
+    // In one tick, so that no delta is lost or doubled between the reply so far and the first delta.
+    this.#pending = new PendingDeltas(live.replyOf(key))
     this.#release = live.listen(key, (delta) => {
       this.#pending.add(delta)
       this.#wake?.()

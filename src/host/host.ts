@@ -13,6 +13,7 @@ import {
   checkOptions,
   HoldfastError,
   type Json,
+  type JsonObject,
   keyText,
   type OptionSet,
   type Owner,
@@ -190,6 +191,11 @@ export class Host {
   /** Those of `names` that a caller may talk to by the rules of trust alone. */
   namesFor(principal: Principal): readonly string[] {
     return this.names.filter((name) => this.#catalog.trustOf(name).mayAdmit(name, principal))
+  }
+
+  /** Throws `forbidden` if the rules or the policy of trust refuse a caller, as for a turn that begins. Stores nothing. */
+  async checkTrust(name: string, { tenant, actor }: Principal): Promise<void> {
+    await this.#decided({ tenant, actor, contextId: this.#catalog.contextId(name, '') }, { tenant, actor })
   }
 
   trustLevelOf(name: string): TrustLevel {
@@ -388,16 +394,23 @@ export class Host {
 
   /** The options with the decision (T3). Throws `forbidden`. */
   async #trusted(key: ContextKey, options: SendOptions): Promise<SendOptions> {
-    const { contextId, tenant, actor } = this.#catalog.checked(key)
-    const name = this.#catalog.nameOf(contextId)
+    const { tenant, actor } = this.#catalog.checked(key)
     const principal = { tenant: options.auth?.tenant ?? tenant, actor: options.auth?.actor ?? actor }
+    const record = await this.#decided(key, principal)
+    return { ...options, metadata: { ...options.metadata, trust: record } }
+  }
+
+  /** The decision as it is stored. Throws `forbidden`, and notes the refusal. */
+  async #decided(key: ContextKey, principal: Principal): Promise<JsonObject> {
+    const { contextId } = key
+    const name = this.#catalog.nameOf(contextId)
     const isKnown = !isVisitor(principal)
     const {
       isAllowed,
       reason = '',
       record,
     } = await this.#catalog.trustOf(name).decide({ kind: 'turn', name, contextId, principal, isKnown })
-    if (isAllowed) return { ...options, metadata: { ...options.metadata, trust: record } }
+    if (isAllowed) return record
     const at = new Date((this.#config.clock ?? systemClock).now()).toISOString()
     this.#refusals.add({ at, key, name, reason })
     throw new HoldfastError('forbidden', { message: reason, details: { contextId } })

@@ -1,10 +1,11 @@
 /**
- * Deltas of the turns that run in this process, by conversation: text and reasoning so far of the model call under way, and
- * their changes. Nothing here is stored; a reader that misses it loses no entry (R18). Several callers may follow one turn,
+ * Deltas of the turns that run in this process, by conversation: the reply so far of the model call under way, and its
+ * changes. Nothing here is stored; a reader that misses it loses no entry (R18). Several callers may follow one turn,
  * such as a message that was sent again: its events are received once.
  */
 import {
   type ContextKey,
+  type DeltaData,
   type DeltaEvent,
   type DeltaEventOf,
   isDelta,
@@ -12,30 +13,50 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 
-/** The text and the reasoning of the model call under way. */
-export interface LiveText {
+/** The arguments so far of a call that the model writes: the beginning of a JSON text. */
+export type LiveCall = DeltaData['call.delta']
+
+/** The reply of the model call under way. */
+export interface LiveReply {
   readonly turn: number
-  /** The position of the last entry before the text. */
+  /** The position of the last entry before the reply. */
   readonly after: number
   readonly text: string
   readonly reasoning: string
+  readonly calls: readonly LiveCall[]
 }
 
-/** A text or reasoning of the conversation itself, not of a sub-agent. */
-export function isTextDelta(
-  event: DeltaEvent,
-): event is DeltaEventOf<'text.delta'> | DeltaEventOf<'reasoning.delta'> {
-  return (event.type === 'text.delta' || event.type === 'reasoning.delta') && event.path === undefined
+export function emptyReply(turn: number, after: number): LiveReply {
+  return { turn, after, text: '', reasoning: '', calls: [] }
+}
+
+export type ReplyDelta =
+  | DeltaEventOf<'text.delta'>
+  | DeltaEventOf<'reasoning.delta'>
+  | DeltaEventOf<'call.delta'>
+
+const REPLY_DELTAS: ReadonlySet<string> = new Set<ReplyDelta['type']>([
+  'text.delta',
+  'reasoning.delta',
+  'call.delta',
+])
+
+/** A part of a reply of the conversation itself, not of a sub-agent. */
+export function isReplyDelta(event: DeltaEvent): event is ReplyDelta {
+  return REPLY_DELTAS.has(event.type) && event.path === undefined
 }
 
 /** `live` with the delta at its end. */
-export function withDelta(
-  live: LiveText,
-  { type, data }: DeltaEventOf<'text.delta'> | DeltaEventOf<'reasoning.delta'>,
-): LiveText {
-  return type === 'text.delta'
-    ? { ...live, text: live.text + data.text }
-    : { ...live, reasoning: live.reasoning + data.text }
+export function withDelta(live: LiveReply, { type, data }: ReplyDelta): LiveReply {
+  if (type === 'text.delta') return { ...live, text: live.text + data.text }
+  if (type === 'reasoning.delta') return { ...live, reasoning: live.reasoning + data.text }
+  const at = live.calls.findIndex(({ callId }) => callId === data.callId)
+  const known = live.calls[at]
+  const calls =
+    known === undefined
+      ? [...live.calls, data]
+      : live.calls.with(at, { ...known, text: known.text + data.text })
+  return { ...live, calls }
 }
 
 /** A delta, and the last entry that came before it. */
@@ -44,8 +65,8 @@ export interface LiveDelta {
   readonly event: DeltaEvent
 }
 
-/** Entries that a text of a model call is complete with, or begins after. */
-export const ENDS_TEXT: ReadonlySet<string> = new Set(['model.start', 'model.end', 'turn.end'])
+/** Entries that the reply of a model call is complete with, or begins after. */
+export const ENDS_REPLY: ReadonlySet<string> = new Set(['model.start', 'model.end', 'turn.end'])
 
 type Listener = (delta: LiveDelta) => void
 
@@ -55,7 +76,7 @@ interface Live {
   readonly followers: Map<number, object>
   turns: number
   after: number
-  text: LiveText | undefined
+  reply: LiveReply | undefined
 }
 
 export class LiveTurns {
@@ -75,7 +96,7 @@ export class LiveTurns {
     } finally {
       for (const number of followed) live.followers.delete(number)
       live.turns -= 1
-      if (followed.size > 0) live.text = undefined
+      if (followed.size > 0) live.reply = undefined
       this.#drop(key, live)
     }
   }
@@ -90,14 +111,14 @@ export class LiveTurns {
     }
   }
 
-  textOf(key: ContextKey): LiveText | undefined {
-    return this.#live.get(keyText(key))?.text
+  replyOf(key: ContextKey): LiveReply | undefined {
+    return this.#live.get(keyText(key))?.reply
   }
 
   #of(key: ContextKey): Live {
     const known = this.#live.get(keyText(key))
     if (known !== undefined) return known
-    const live: Live = { listeners: new Set(), followers: new Map(), turns: 0, after: 0, text: undefined }
+    const live: Live = { listeners: new Set(), followers: new Map(), turns: 0, after: 0, reply: undefined }
     this.#live.set(keyText(key), live)
     return live
   }
@@ -109,15 +130,11 @@ export class LiveTurns {
 
 function receive(live: Live, event: TurnEvent): void {
   if (isDelta(event)) {
-    if (isTextDelta(event))
-      live.text = withDelta(
-        live.text ?? { turn: event.turn, after: live.after, text: '', reasoning: '' },
-        event,
-      )
+    if (isReplyDelta(event)) live.reply = withDelta(live.reply ?? emptyReply(event.turn, live.after), event)
     for (const listener of live.listeners) listener({ after: live.after, event })
     return
   }
   if (event.path !== undefined || event.seq === undefined) return
   live.after = Math.max(live.after, event.seq)
-  if (ENDS_TEXT.has(event.type)) live.text = undefined
+  if (ENDS_REPLY.has(event.type)) live.reply = undefined
 }

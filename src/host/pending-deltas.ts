@@ -1,55 +1,68 @@
-/** Deltas that a reader has not taken yet: one text with its reasoning, and a bounded number of others. */
+/** Deltas that a reader has not taken yet: one reply, and a bounded number of others. */
 import { type DeltaEvent, defined, type Entry } from '../protocol/index.ts'
-import { ENDS_TEXT, isTextDelta, type LiveDelta, type LiveText, withDelta } from './live-turns.ts'
+import {
+  ENDS_REPLY,
+  emptyReply,
+  isReplyDelta,
+  type LiveCall,
+  type LiveDelta,
+  type LiveReply,
+  withDelta,
+} from './live-turns.ts'
 
-/** A text is `whole` if it is all that the reply has so far, and not a continuation. */
+/** A `text` is all that the reply has so far, and not a continuation. */
 export type TakenDelta =
-  | { readonly type: 'text'; readonly turn: number; readonly text: string; readonly reasoning?: string }
+  | {
+      readonly type: 'text'
+      readonly turn: number
+      readonly text: string
+      readonly reasoning?: string
+      readonly calls?: readonly LiveCall[]
+    }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
 
 const MOST = 64
 
 export class PendingDeltas {
-  #text: (LiveText & { readonly isWhole: boolean }) | undefined
+  #reply: (LiveReply & { readonly isWhole: boolean }) | undefined
   #others: LiveDelta[] = []
 
-  /** `text`: the reply under way when the reader comes. */
-  constructor(text: LiveText | undefined) {
-    if (text !== undefined) this.#text = { ...text, isWhole: true }
+  /** `reply`: the one under way when the reader comes. */
+  constructor(reply: LiveReply | undefined) {
+    if (reply !== undefined) this.#reply = { ...reply, isWhole: true }
   }
 
   add(delta: LiveDelta): void {
     const { after, event } = delta
-    if (isTextDelta(event)) {
-      const known = this.#text?.after === after ? this.#text : undefined
+    if (isReplyDelta(event)) {
+      const known = this.#reply?.after === after ? this.#reply : undefined
       const { isWhole = false } = known ?? {}
-      const live = known ?? { turn: event.turn, after, text: '', reasoning: '' }
-      this.#text = { ...withDelta(live, event), isWhole }
+      this.#reply = { ...withDelta(known ?? emptyReply(event.turn, after), event), isWhole }
     } else {
       this.#others.push(delta)
       if (this.#others.length > MOST) this.#others.shift()
     }
   }
 
-  /** An entry was passed on: the text that it completes is not pending any more. */
+  /** An entry was passed on: the reply that it completes is not pending any more. */
   passed({ type, seq }: Entry): void {
-    if (this.#text !== undefined && ENDS_TEXT.has(type) && this.#text.after < seq) this.#text = undefined
+    if (this.#reply !== undefined && ENDS_REPLY.has(type) && this.#reply.after < seq) this.#reply = undefined
   }
 
   /** True if a delta can be taken by a reader that has the entries up to `last`. */
   isReady(last: number): boolean {
     return (
-      (this.#text !== undefined && this.#text.after <= last) ||
+      (this.#reply !== undefined && this.#reply.after <= last) ||
       this.#others.some(({ after }) => after <= last)
     )
   }
 
   take(last: number): TakenDelta[] {
     const taken: TakenDelta[] = []
-    const text = this.#text
-    if (text !== undefined && text.after <= last) {
-      taken.push(...(text.isWhole ? [wholeOf(text)] : deltasOf(text)))
-      this.#text = undefined
+    const reply = this.#reply
+    if (reply !== undefined && reply.after <= last) {
+      taken.push(...(reply.isWhole ? [wholeOf(reply)] : deltasOf(reply)))
+      this.#reply = undefined
     }
     const ready = this.#others.filter(({ after }) => after <= last)
     this.#others = this.#others.filter(({ after }) => after > last)
@@ -57,16 +70,22 @@ export class PendingDeltas {
   }
 }
 
-function wholeOf({ turn, text, reasoning }: LiveText): TakenDelta {
-  return { type: 'text', turn, text, ...defined({ reasoning: reasoning === '' ? undefined : reasoning }) }
+function wholeOf({ turn, text, reasoning, calls }: LiveReply): TakenDelta {
+  return {
+    type: 'text',
+    turn,
+    text,
+    ...defined({
+      reasoning: reasoning === '' ? undefined : reasoning,
+      calls: calls.length === 0 ? undefined : calls,
+    }),
+  }
 }
 
-function deltasOf({ turn, text, reasoning }: LiveText): TakenDelta[] {
-  const events: DeltaEvent[] = [
-    { type: 'reasoning.delta', turn, data: { text: reasoning } },
-    { type: 'text.delta', turn, data: { text } },
-  ]
-  return events.flatMap((event) =>
-    isTextDelta(event) && event.data.text !== '' ? [{ type: 'delta', event }] : [],
-  )
+function deltasOf({ turn, text, reasoning, calls }: LiveReply): TakenDelta[] {
+  const events: DeltaEvent[] = []
+  if (reasoning !== '') events.push({ type: 'reasoning.delta', turn, data: { text: reasoning } })
+  if (text !== '') events.push({ type: 'text.delta', turn, data: { text } })
+  for (const data of calls) events.push({ type: 'call.delta', turn, data })
+  return events.map((event) => ({ type: 'delta', event }))
 }

@@ -14,7 +14,7 @@ import { type Piece, ThinkTags } from './think-tags.ts'
 
 export type ModelDelta =
   | { readonly type: 'text.delta' | 'reasoning.delta'; readonly text: string }
-  | { readonly type: 'call.delta'; readonly tool: string; readonly text: string }
+  | { readonly type: 'call.delta'; readonly callId: string; readonly tool: string; readonly text: string }
 
 interface Block {
   readonly type: 'text' | 'reasoning'
@@ -26,8 +26,11 @@ interface Block {
   tags: ThinkTags | undefined
 }
 
+/** The arguments of a call that streams. */
 interface Input {
+  /** The provider's id. */
   readonly id: string
+  readonly callId: string
   readonly tool: string
 }
 
@@ -61,7 +64,7 @@ export class Assembly {
         this.#block('reasoning', part)
         break
       case 'tool-input-start':
-        if (!part.providerExecuted) this.#inputs.push({ id: part.id ?? '', tool: nameOf(part.toolName) })
+        if (!part.providerExecuted) this.#beginInput(part)
         break
       case 'tool-input-delta':
         this.#inputDelta(part)
@@ -160,20 +163,28 @@ export class Assembly {
     return block
   }
 
+  #beginInput({ id = '', toolName }: ModelStreamPart): void {
+    this.#inputs.push({ id, callId: this.#ids.next('call'), tool: nameOf(toolName) })
+  }
+
   #inputDelta({ id = '', delta }: ModelStreamPart): void {
     const input = this.#inputs.findLast((open) => open.id === id)
     if (input === undefined || typeof delta !== 'string' || delta === '') return
     this.chars += delta.length
-    this.#onDelta({ type: 'call.delta', tool: input.tool, text: delta })
+    const { callId, tool } = input
+    this.#onDelta({ type: 'call.delta', callId, tool, text: delta })
   }
 
   #call(part: ModelStreamPart): void {
     const raw: unknown = part.input
-    if (!this.#inputs.some(({ id }) => id === part.toolCallId)) this.chars += part.input?.length ?? 0
+    const input = this.#inputs.findLast(({ id }) => id === part.toolCallId)
+    if (input === undefined) this.chars += part.input?.length ?? 0
+    // A second call under one provider's id is a call of its own.
+    else this.#inputs = this.#inputs.filter((each) => each !== input)
     const provider = part.providerMetadata && jsonOnly(part.providerMetadata)
     this.#parts.push({
       type: 'tool-call',
-      callId: this.#ids.next('call'),
+      callId: input?.callId ?? this.#ids.next('call'),
       ...(part.toolCallId ? { providerId: part.toolCallId } : {}),
       ...named(part.toolName, argumentsOf(raw)),
       ...defined({ provider }),

@@ -107,8 +107,8 @@ describe('a reply', () => {
       { type: 'reasoning.delta', text: 'hm' },
       { type: 'text.delta', text: 'It ' },
       { type: 'text.delta', text: 'rains' },
-      { type: 'call.delta', tool: 'weather', text: '{"city":' },
-      { type: 'call.delta', tool: 'weather', text: '"Rome"}' },
+      { type: 'call.delta', callId: 'call_1', tool: 'weather', text: '{"city":' },
+      { type: 'call.delta', callId: 'call_1', tool: 'weather', text: '"Rome"}' },
       { type: 'text.delta', text: 'Done' },
     ])
   })

@@ -34,8 +34,8 @@ export type DeltaType = keyof DeltaData
 export interface DeltaData {
   'text.delta': { readonly text: string }
   'reasoning.delta': { readonly text: string }
-  /** Arguments of a call as they stream: a fragment of JSON. */
-  'call.delta': { readonly tool: string; readonly text: string }
+  /** Arguments of a call as they stream: a fragment of JSON. `model.end` has the call under the same id, if it is completed. */
+  'call.delta': { readonly callId: string; readonly tool: string; readonly text: string }
   'tool.progress': { readonly callId: string; readonly tool: string; readonly progress: Json }
   'node.progress': { readonly task: string; readonly node: string; readonly progress: Json }
   /** The only event of a turn that never began: the reason, and what to do. Nothing was stored. */

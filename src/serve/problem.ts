@@ -1,5 +1,5 @@
 /** Failures as problem details (RFC 9457). Never a stack trace, and of an unknown error not even its message. */
-import { type ErrorCode, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { type ErrorCode, HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
 
 type Code = ErrorCode | 'not-taken'
 
@@ -56,6 +56,19 @@ export class HttpProblem extends Error {
 /** The same for a conversation that does not exist and for one of somebody else. */
 export function notFound(): HttpProblem {
   return new HttpProblem({ status: 404, code: 'not-found', detail: 'There is no such conversation.' })
+}
+
+/** An agent that is not here. `known`: the names that the caller may use; undefined for a caller who is not named. */
+export function unknownAgent(agent: string, known?: readonly string[]): Problem {
+  const names = known?.map((name) => quote(name)).join(', ')
+  const use = names === undefined ? '' : ` You may use ${names === '' ? 'none' : names}.`
+  return { status: 404, code: 'not-found', detail: `There is no agent or graph ${quote(agent)}.${use}` }
+}
+
+/** The name in an error about an agent that is not here. */
+export function unknownAgentIn(error: unknown): string | undefined {
+  const agent = HoldfastError.is(error) && error.code === 'not-found' ? error.details?.['agent'] : undefined
+  return typeof agent === 'string' ? agent : undefined
 }
 
 export function badRequest(detail: string, issues?: readonly string[]): HttpProblem {

@@ -32,7 +32,7 @@ function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): Del
 }
 
 function kindOf(delta: ModelDelta): string {
-  return delta.type === 'call.delta' ? `call ${delta.tool}` : delta.type
+  return delta.type === 'call.delta' ? `call ${delta.callId}` : delta.type
 }
 
 /** Emits the deltas of a reply, without secrets and with ids as they are stored. */
@@ -40,7 +40,7 @@ export function deltaPipe(run: TurnRun, wire: WireIds): DeltaPipe {
   const { emit } = run.scope
   const safe = redactDeltas(run.secrets, (delta) => {
     const { type, text } = delta
-    if (type === 'call.delta') emit(type, { tool: delta.tool, text })
+    if (type === 'call.delta') emit(type, { callId: delta.callId, tool: delta.tool, text })
     else emit(type, { text })
   })
   const stored = wire.deltas(safe.push)

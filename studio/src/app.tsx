@@ -60,7 +60,7 @@ function useNames(client: HoldfastClient, times: number) {
     const read = async (): Promise<void> => {
       const [agents, graphs] = await Promise.all([client.agents(), client.graphs()])
       if (isOver) return
-      setNames({ agents, graphs })
+      setNames({ agents: [...agents, ...graphs], graphs })
       setRefusal(undefined)
     }
     read().catch((error: unknown) => {

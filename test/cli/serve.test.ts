@@ -71,7 +71,7 @@ describe('serve', () => {
     taken.close()
     expect(Number(new URL(url).port)).toBeGreaterThan(4700)
     expect([agents, journal]).toEqual([['assistant'], join(cwd, '.holdfast', 'holdfast.db')])
-    const conversation = createClient({ url, retries: 0 }).conversation('assistant:x')
+    const conversation = createClient({ url, retryForMs: 0 }).conversation('assistant:x')
     expect(await conversation.ask('What is 2 + 3?')).toMatchObject({ status: 'completed' })
     expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: 'assistant' }] })
     expect((await fetch(`${url}/ui/chat/x/stream`)).status).toBe(204)

@@ -14,7 +14,7 @@ test('a reader that comes in the middle of a reply gets its reasoning and text s
     KEY,
     (async function* () {
       yield* [reasoning('Let me '), reasoning('think.'), words('Yes')]
-      const pending = new PendingDeltas(live.textOf(KEY))
+      const pending = new PendingDeltas(live.replyOf(KEY))
       live.listen(KEY, (delta) => pending.add(delta))
       yield words(', it is.')
       seen.push(...pending.take(0))
@@ -25,6 +25,36 @@ test('a reader that comes in the middle of a reply gets its reasoning and text s
   expect(seen).toEqual([
     { type: 'text', turn: 1, text: 'Yes, it is.', reasoning: 'Let me think.' },
     { type: 'delta', event: words(' Sure.') },
+  ])
+})
+
+const call = (callId: string, text: string): DeltaEvent => ({
+  type: 'call.delta',
+  turn: 1,
+  data: { callId, tool: 'order', text },
+})
+
+test('the arguments of each call are joined for a slow reader, and are whole for one that comes in the middle', async () => {
+  const live = new LiveTurns()
+  const seen: unknown[] = []
+  const early = new PendingDeltas(undefined)
+  live.listen(KEY, (delta) => early.add(delta))
+  await live.follow(
+    KEY,
+    (async function* () {
+      for (let at = 0; at < 200; at++) yield call(`call_${at % 2}`, `${at} `)
+      const pending = new PendingDeltas(live.replyOf(KEY))
+      live.listen(KEY, (delta) => pending.add(delta))
+      yield call('call_1', 'end')
+      seen.push(...pending.take(0), ...early.take(0))
+    })(),
+  )
+  const of = (odd: number) =>
+    Array.from({ length: 100 }, (_, at) => `${2 * at + odd} `).join('') + (odd === 1 ? 'end' : '')
+  const calls = [0, 1].map((odd) => ({ callId: `call_${odd}`, tool: 'order', text: of(odd) }))
+  expect(seen).toEqual([
+    { type: 'text', turn: 1, text: '', calls },
+    ...calls.map(({ callId, text }) => ({ type: 'delta', event: call(callId, text) })),
   ])
 })
 

@@ -1,10 +1,13 @@
 /** MCP in the terminal: servers of a file for an agent, and an agent as a server for a client. */
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, it } from 'vitest'
 import { launch } from '../cli/gate/world.ts'
-import { LAUNCH } from '../cli/kit.ts'
-import { call, connected, folder, script } from './kit.ts'
+import { cleanEnv, LAUNCH } from '../cli/kit.ts'
+import { until } from '../turn/kit.ts'
+import { call, closed, connected, folder, script } from './kit.ts'
 
 const CONFIG = resolve('test/mcp/fixture/agent.config.ts')
 
@@ -37,16 +40,15 @@ it('run --mcp gives an agent the tools of servers, asks first, and shows where a
   })
 })
 
-it('holdfast mcp serves an agent to a client; other processes find its conversations, also one that is started again', async () => {
+it('holdfast mcp serves an agent to a client, and other processes find its conversations', async () => {
   const cwd = folder()
   const env = { HOLDFAST_HOME: cwd }
-  const start = () =>
-    connected({ clerk: { command: process.execPath, args: [...LAUNCH, 'mcp', CONFIG], cwd, env } })
-  let mcp = await start()
+  const mcp = await connected({
+    clerk: { command: process.execPath, args: [...LAUNCH, 'mcp', CONFIG], cwd, env },
+  })
   expect(mcp.status()).toMatchObject([{ protocolVersion: '2026-07-28', tools: 2 }])
-  const send = (message: string) =>
-    call(mcp, 'clerk_send_message', { args: { message, conversation: 'c-1' } })
-  expect(await send('call ask_user')).toMatchObject({
+  const args = { message: 'call ask_user', conversation: 'c-1' }
+  expect(await call(mcp, 'clerk_send_message', { args })).toMatchObject({
     kind: 'asks',
     requests: [
       { kind: 'data', prompt: 'Which colour?', schema: { properties: { answer: { type: 'string' } } } },
@@ -55,6 +57,38 @@ it('holdfast mcp serves an agent to a client; other processes find its conversat
   await mcp.close()
   const answered = await runIn(cwd, '--context', 'c-1', '--answer', 'blue')
   expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining('blue') })
-  mcp = await start()
-  expect(await send('Hi')).toMatchObject({ status: 'ok', output: { conversation: 'c-1', text: 'Hello.' } })
+})
+
+it('a client of holdfast mcp goes on with its conversation after kill -9 in the middle of a call, whose effect is one', async () => {
+  const cwd = folder()
+  const effects = join(cwd, 'effects.log')
+  const start = async () => {
+    const client = closed(new Client({ name: 'test', version: '1' }), (each) => each.close())
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [...LAUNCH, 'mcp', CONFIG],
+      cwd,
+      env: cleanEnv({ HOLDFAST_HOME: cwd }) as Record<string, string>,
+    })
+    await client.connect(transport)
+    const send = async (message: string) => {
+      const sent = { message, conversation: 'c-1' }
+      const { structuredContent } = await client.callTool({ name: 'send_message', arguments: sent })
+      return structuredContent as { readonly status: string; readonly text: string }
+    }
+    return { send, pid: transport.pid ?? 0 }
+  }
+  const first = await start()
+  expect(await first.send('My name is Ada.')).toMatchObject({ text: 'Hello.' })
+  const lost = first.send('call act').catch((error: unknown) => error)
+  await until('the effect has happened', () => existsSync(effects))
+  process.kill(first.pid, 'SIGKILL')
+  expect(await lost).toBeInstanceOf(Error)
+
+  const second = await start()
+  const { status, text } = await second.send('recall')
+  expect(status).toBe('completed')
+  expect(text).toContain('My name is Ada.')
+  expect(text).toMatch(/"toolName":"act".*nobody can say whether it happened/)
+  expect(readFileSync(effects, 'utf8')).toBe('acted\n')
 })

@@ -2,6 +2,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import type { HostedFlow } from '../../src/host/index.ts'
 import { memoryStore } from '../../src/index.ts'
@@ -58,4 +59,14 @@ test('the reply of a flow is the reply in every protocol', async () => {
   agent.messages = [{ id: 'x', role: 'user', content: 'ag?' }]
   const { newMessages } = await agent.runAgent({ runId: 'r1' })
   expect(newMessages).toMatchObject([{ role: 'assistant', content: 'You asked: ag?' }])
+})
+
+test('a name is listed once: agents and flows take messages, graphs take values', async () => {
+  const store = memoryStore()
+  const graphs = { fill: built.compile({ store }) }
+  const agents = { helper: { model: 'reflex' } }
+  const { call, url } = await open({ store, agents, graphs, flows: { ask: flow } })
+  expect(await (await call('/agents')).json()).toEqual({ agents: ['helper', 'ask'], graphs: ['fill'] })
+  const client = createClient({ url })
+  expect([await client.agents(), await client.graphs()]).toEqual([['helper', 'ask'], ['fill']])
 })

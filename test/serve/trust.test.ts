@@ -5,8 +5,10 @@ import { z } from 'zod'
 import { defineTool, memoryStore } from '../../src/index.ts'
 import { remoteAgent } from '../../src/remote/index.ts'
 import { a2a } from '../../src/serve/a2a/index.ts'
+import { agUi } from '../../src/serve/ag-ui/index.ts'
 import { apiKeyAuth } from '../../src/serve/http/index.ts'
 import { openai } from '../../src/serve/openai/index.ts'
+import { uiMessageStream } from '../../src/serve/ui/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { type Opened, open } from './http/kit.ts'
 
@@ -43,7 +45,10 @@ async function serve(): Promise<Opened> {
       { model: new ScriptedModel(() => 'Hello.'), tools: [look], trust },
     ]),
   )
-  return open({ store: memoryStore(), agents }, { authenticate, mounts: [await a2a(), openai()] })
+  return open(
+    { store: memoryStore(), agents },
+    { authenticate, mounts: [await a2a(), openai(), uiMessageStream(), agUi()] },
+  )
 }
 
 const V1 = { 'a2a-version': '1.0' }
@@ -125,6 +130,25 @@ test('lists and messages name only the agents that the caller may talk to', asyn
       expect((await call(`/v1/models/${name}`, { headers })).status).toBe(
         agentsFor(who).includes(name) ? 200 : 404,
       )
+    const unknown = [
+      ['/conversations', { agent: 'nobody' }],
+      ['/conversations/nobody:1/messages', { message: 'Hi' }],
+      ['/ui/agents/nobody/chat', { id: 'c', messages: [{ id: 'm', role: 'user', parts: [] }] }],
+      ['/ag-ui/nobody', { threadId: 't', runId: 'r', messages: [] }],
+    ] as const
+    for (const [path, json] of unknown) {
+      const response = await call(path, { headers, json })
+      const names = agentsFor(who).map((name) => JSON.stringify(name))
+      expect([response.status, await response.json()]).toMatchObject([
+        404,
+        {
+          code: 'not-found',
+          detail: `There is no agent or graph "nobody". You may use ${names.join(', ')}.`,
+        },
+      ])
+    }
+    const below = await call('/conversations/open:1%2Fchild', { headers })
+    expect(await below.json()).toMatchObject({ status: 404, detail: 'There is no such conversation.' })
     const nobody = { model: 'nobody', messages: [{ role: 'user', content: 'Hi' }] }
     for (const response of [
       await call('/v1/models/nobody', { headers }),

@@ -188,7 +188,7 @@ async function* merged(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEve
 
 function joinedDelta(a: TurnEvent, b: TurnEvent): TurnEvent | undefined {
   if (a.type !== b.type || !('text' in a.data) || !('text' in b.data) || !isDelta(b)) return undefined
-  if (a.type === 'call.delta' && b.type === 'call.delta' && a.data.tool !== b.data.tool) return undefined
+  if (a.type === 'call.delta' && b.type === 'call.delta' && a.data.callId !== b.data.callId) return undefined
   return { ...b, data: { ...b.data, text: a.data.text + b.data.text } } as TurnEvent
 }
 

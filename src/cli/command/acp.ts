@@ -2,7 +2,14 @@
 import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import type { Json, Store } from 'holdfast'
-import { type AcpPrompt, type AcpSession, type ServeAcpOptions, serveAcp } from 'holdfast/acp'
+import {
+  type AcpModes,
+  type AcpPrompt,
+  type AcpSession,
+  acpModes,
+  type ServeAcpOptions,
+  serveAcp,
+} from 'holdfast/acp'
 import { TaskAgent, type TaskState } from 'holdfast/flows'
 import { createHost, type Host } from 'holdfast/host'
 import { type LoadedTools, loadTools } from 'holdfast/toolbox'
@@ -29,13 +36,16 @@ export async function acp(context: CommandContext): Promise<number> {
       'A task needs a language model. Set OPENAI_API_KEY or the key of another vendor, or name one: --model openai/gpt-4.1-mini.',
     )
   const store = workspace.openStore('create')
-  const hosts = agent === undefined ? new TaskHosts(context, ready, store) : new AgentHost(ready, store)
+  const modes = acpModes()
+  const serving = { ready, store, modes }
+  const hosts = agent === undefined ? new TaskHosts(context, serving) : new AgentHost(serving)
   try {
     const folder = args.value('cwd')
     const server = await serveAcp((session) => hosts.of(session), {
       ...hosts.options,
       ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }),
       version,
+      modes,
       input: stdin,
       output: jsonOutput(out),
       httpMcp: agent === undefined,
@@ -67,13 +77,21 @@ interface Hosts {
   readonly close: () => Promise<void>
 }
 
+interface Serving {
+  readonly ready: ReadyAgent
+  readonly store: Store
+  readonly modes: AcpModes
+}
+
 class AgentHost implements Hosts {
   readonly options: Hosts['options']
   readonly #host: Host
 
-  constructor(ready: ReadyAgent, store: Store) {
+  constructor({ ready, store, modes }: Serving) {
     this.options = { agent: ready.name }
-    this.#host = createHost({ store, agents: { [ready.name]: hostedConfig(ready, store) } })
+    const { plugins = [], ...config } = hostedConfig(ready, store)
+    const agent = { ...config, plugins: [...plugins, modes.plugin] }
+    this.#host = createHost({ store, agents: { [ready.name]: agent } })
   }
 
   of(): Host {
@@ -89,15 +107,13 @@ class AgentHost implements Hosts {
 class TaskHosts implements Hosts {
   readonly options: Hosts['options'] = { agent: TASK, graphInput: taskInput }
   readonly #context: CommandContext
-  readonly #ready: ReadyAgent
-  readonly #store: Store
+  readonly #serving: Serving
   readonly #hosts = new Map<string, Promise<Host>>()
   readonly #tools: LoadedTools[] = []
 
-  constructor(context: CommandContext, ready: ReadyAgent, store: Store) {
+  constructor(context: CommandContext, serving: Serving) {
     this.#context = context
-    this.#ready = ready
-    this.#store = store
+    this.#serving = serving
   }
 
   of({ cwd, mcpServers }: AcpSession): Promise<Host> {
@@ -118,7 +134,8 @@ class TaskHosts implements Hosts {
 
   async #open(cwd: string, servers: AcpSession['mcpServers']): Promise<Host> {
     const { args, cwd: here } = this.#context
-    const { choice, definition, mcp } = this.#ready
+    const { ready, store, modes } = this.#serving
+    const { choice, definition, mcp } = ready
     const tools = await loadTools({
       cwd,
       ...(servers.length === 0 ? {} : { mcpServers: mcpConfig(servers) }),
@@ -129,12 +146,12 @@ class TaskHosts implements Hosts {
       model: choice.model,
       ...(definition.settings === undefined ? {} : { settings: definition.settings }),
       tools: [...tools, ...((await mcp?.tools()) ?? [])],
-      plugins: policy === undefined ? [] : [policyFrom(resolve(here, policy), cwd)],
+      plugins: [modes.plugin, ...(policy === undefined ? [] : [policyFrom(resolve(here, policy), cwd)])],
       cwd,
-      store: this.#store,
+      store,
       verbose: false,
     })
-    return createHost({ store: this.#store, graphs: { [TASK]: await agent.compile() } })
+    return createHost({ store, graphs: { [TASK]: await agent.compile() } })
   }
 }
 

@@ -215,10 +215,10 @@ function printAccess({ args, out }: CommandContext, line: AccessLine): void {
   else out.write(styled`${accessText(line)}\n`)
 }
 
-function accessText({ at, method, route, status, ms, tenant, actor, code }: AccessLine): Styled {
+function accessText({ at, method, path, status, ms, tenant, actor, code }: AccessLine): Styled {
   const who = tenant === undefined ? '' : ` ${tenant}/${actor ?? ''}`
   const why = code === undefined ? '' : ` ${code}`
-  const text = `${method} ${route} ${status} ${ms} ms${who}${why}`
+  const text = `${method} ${path} ${status} ${ms} ms${who}${why}`
   return styled`${dim(at.slice(11, 19))} ${status >= 400 ? red(text) : prose(text)}`
 }
 

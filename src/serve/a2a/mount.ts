@@ -1,12 +1,13 @@
 /** The protocol on the HTTP server: cards, JSON-RPC and HTTP+JSON for each agent and graph of the host. */
 import type { AgentCard } from '@a2a-js/sdk'
 import { signingSecret } from '../../net/index.ts'
-import { HoldfastError, invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
+import { invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
 import type { AuthScheme } from '../caller.ts'
 import type { Mount, MountCall, MountServer } from '../mount.ts'
 import type { Problem } from '../problem.ts'
 import { CARD_PATH, Cards, ROOT } from './card.ts'
 import { answerRpc, idIn } from './json-rpc.ts'
+import { ERROR_SCHEMA, OPERATIONS } from './operations.ts'
 import { type A2aOptions, checkA2aOptions } from './options.ts'
 import { loadSdk, type Sdk } from './packages.ts'
 import { PushConfigs } from './push-configs.ts'
@@ -31,6 +32,8 @@ export async function a2a(options: A2aOptions = {}): Promise<Mount> {
     requestHeaders: ['a2a-version', 'a2a-extensions'],
     start: (mounted) => server.start(mounted),
     problem: (problem, request) => server.problem(problem, request),
+    problemSchema: ERROR_SCHEMA,
+    operations: OPERATIONS,
     routes: [
       { method: 'GET', path: CARD_PATH, isPublic: true, handle: (call) => server.card(call) },
       {
@@ -190,8 +193,7 @@ function schemesOf(
 function agentIn({ host, params }: MountCall): string {
   const { agent } = params
   if (agent === undefined) return host.nameOf('card')
-  if (host.names.includes(agent)) return agent
-  throw new HoldfastError('not-found', { message: `There is no agent ${quote(agent)}.` })
+  return host.nameOf(`${agent}:card`)
 }
 
 function segments(request: Request): readonly string[] {

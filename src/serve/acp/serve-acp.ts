@@ -1,11 +1,12 @@
 /** A host as an agent of the Agent Client Protocol, over two streams: what editors start as a program. */
 import { isAbsolute } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import type { AgentContext, McpServer } from '@agentclientprotocol/sdk'
+import type { AgentContext, McpServer, SessionModeState } from '@agentclientprotocol/sdk'
 import { systemIds } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
-import { checkOptions, HoldfastError, type JsonObject, type OptionSet } from '../../protocol/index.ts'
+import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../../protocol/index.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
+import { type AcpModes, isMode } from './modes.ts'
 import { PromptError } from './prompt.ts'
 import { type AcpSdk, acpSdk } from './sdk.ts'
 import { Session, TurnFailure } from './session.ts'
@@ -25,6 +26,8 @@ export interface ServeAcpOptions {
   readonly httpMcp?: boolean
   /** The values of a run of a graph. Default: `{ messages: [message] }`. */
   readonly graphInput?: (prompt: AcpPrompt) => JsonObject
+  /** Session modes. The agents have to use its plugin. Default: none. */
+  readonly modes?: AcpModes
   /** Called with errors that no request of the editor gets. */
   readonly onError?: (error: Error) => void
 }
@@ -55,6 +58,7 @@ const OPTIONS: OptionSet<ServeAcpOptions> = {
     images: 'true or false',
     httpMcp: 'true or false',
     graphInput: 'a function',
+    modes: 'an object',
     onError: 'a function',
   },
 }
@@ -114,8 +118,9 @@ class Server {
       .onRequest('session/new', ({ params, client }) =>
         this.#answered(async () => {
           const sessionId = systemIds.next('session')
-          this.#sessions.set(sessionId, await this.#open({ ...params, sessionId }, client))
-          return { sessionId }
+          const session = await this.#open({ ...params, sessionId }, client)
+          this.#sessions.set(sessionId, session)
+          return { sessionId, ...modesOf(session) }
         }),
       )
       .onRequest('session/load', ({ params, client }) =>
@@ -123,6 +128,15 @@ class Server {
           const session = await this.#open(params, client)
           if (!(await session.load())) throw this.#sdk.RequestError.sessionNotFound(params.sessionId)
           this.#sessions.set(params.sessionId, session)
+          return modesOf(session)
+        }),
+      )
+      .onRequest('session/set_mode', ({ params }) =>
+        this.#answered(async () => {
+          const { mode } = this.#session(params.sessionId)
+          if (mode === undefined || !isMode(params.modeId))
+            throw this.#sdk.RequestError.invalidParams(undefined, `There is no mode ${quote(params.modeId)}.`)
+          await mode.change(params.modeId)
           return {}
         }),
       )
@@ -143,7 +157,7 @@ class Server {
   }
 
   async #open({ sessionId, mcpServers, ...given }: Opening, client: AgentContext): Promise<Session> {
-    const { agent, images = false, graphInput = defaultGraphInput, cwd = given.cwd } = this.#options
+    const { agent, images = false, graphInput = defaultGraphInput, cwd = given.cwd, modes } = this.#options
     if (!isAbsolute(cwd))
       throw this.#sdk.RequestError.invalidParams(undefined, `cwd must be absolute, not ${cwd}.`)
     const servers = (mcpServers ?? []) as unknown as readonly JsonObject[]
@@ -157,6 +171,7 @@ class Server {
       client,
       images,
       graphInput,
+      modes,
       signal: this.#ended.signal,
       onError: (error) => this.#failed(error),
     })
@@ -184,6 +199,10 @@ class Server {
   #failed(error: unknown): void {
     this.#options.onError?.(error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+function modesOf({ mode }: Session): { readonly modes?: SessionModeState } {
+  return mode === undefined ? {} : { modes: mode.state }
 }
 
 function defaultGraphInput({ content }: AcpPrompt): JsonObject {

@@ -21,6 +21,7 @@ import {
 import { answerFrom } from '../../tool/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
+import { type AcpModes, SessionMode } from './modes.ts'
 import { answerOfOption, isPermission, permissionRequest, questionText } from './permissions.ts'
 import { promptContent, promptText } from './prompt.ts'
 import { chunk, SessionUpdates } from './updates.ts'
@@ -34,6 +35,7 @@ export interface SessionOptions {
   readonly client: AgentContext
   readonly images: boolean
   readonly graphInput: (prompt: AcpPrompt) => JsonObject
+  readonly modes: AcpModes | undefined
   /** Aborts when the connection has ended. */
   readonly signal: AbortSignal
   readonly onError: (error: Error) => void
@@ -49,6 +51,8 @@ const PAGE = 500
 export class Session {
   readonly #options: SessionOptions
   readonly #isGraph: boolean
+  /** Undefined if the server has no modes. */
+  readonly mode: SessionMode | undefined
   /** The number of the newest conversation. */
   #number = 1
   #parts = new ConversationParts()
@@ -65,6 +69,8 @@ export class Session {
     this.#options = options
     this.#isGraph = options.host.graphs.includes(options.agent)
     this.#updates = new SessionUpdates(options.cwd)
+    const { host, modes } = options
+    this.mode = modes && new SessionMode({ host, modes, key: this.#key() })
   }
 
   async prompt(blocks: readonly ContentBlock[]): Promise<StopReason> {
@@ -94,6 +100,7 @@ export class Session {
       if (!this.#isGraph) break
     }
     if (newest === undefined) return false
+    await this.mode?.load()
     const { status } = newest
     if (status === 'running' || status === 'waiting') this.#resumeLater(status)
     return true
@@ -110,6 +117,7 @@ export class Session {
 
   #moveTo(number: number): void {
     this.#number = number
+    this.mode?.enter(this.#key().contextId)
     this.#last = 0
     this.#parts = new ConversationParts()
     this.#updates = new SessionUpdates(this.#options.cwd)
@@ -133,6 +141,7 @@ export class Session {
   async #run(begun: HostedTurn): Promise<StopReason> {
     for (let turn = begun; ; ) {
       const number = await numberOf(turn)
+      await this.mode?.keep()
       const end = await this.#until(number)
       if (!isWaiting(end.outcome)) return stopReason(end)
       const next = await this.#answered()

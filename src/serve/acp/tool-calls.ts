@@ -18,6 +18,10 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   read_todo_list: 'think',
 }
 
+export function kindOf(tool: string): ToolKind {
+  return (Object.hasOwn(KINDS, tool) ? KINDS[tool] : undefined) ?? 'other'
+}
+
 export interface ShownCall {
   readonly title: string
   readonly name: string
@@ -36,7 +40,7 @@ export function shownCall(tool: string, args: Json, cwd: string): ShownCall {
   return {
     title: title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE).toWellFormed()}…` : title,
     name: tool,
-    kind: KINDS[tool] ?? 'other',
+    kind: kindOf(tool),
     rawInput: args,
     locations: typeof path === 'string' ? [{ path: resolve(cwd, path) }] : [],
     content: diffsOf(tool, args, cwd),

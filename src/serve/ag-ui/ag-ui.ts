@@ -8,11 +8,12 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import type { Mount, MountCall } from '../mount.ts'
+import type { Operation } from '../operation.ts'
 import { badRequest } from '../problem.ts'
 import { eventStream } from './event-stream.ts'
 import type { GraphRunInput } from './graph-input.ts'
 import { beginRun, type Run, runEvents } from './run.ts'
-import { readRunInput } from './run-input.ts'
+import { RUN_INPUT, readRunInput } from './run-input.ts'
 
 export interface AgUiOptions {
   /** The address of runs; an agent or graph of the host follows it, `/ag-ui/support`. Default: `/ag-ui`. */
@@ -51,7 +52,16 @@ export function agUi(options: AgUiOptions = {}): Mount {
       { method: 'POST', path, handle },
       { method: 'POST', path: `${path}/{agent}`, handle },
     ],
+    operations: [
+      operation(path, 'agUiRunDefault', 'A run of the default agent'),
+      operation(`${path}/{agent}`, 'agUiRun', 'A run of an agent or graph'),
+    ],
   }
+}
+
+function operation(path: string, id: string, summary: string): Operation {
+  const events = { description: 'Events of the run', types: ['text/event-stream'] }
+  return { method: 'POST', path, id, summary, body: RUN_INPUT, responses: { 200: events } }
 }
 
 async function respond(call: MountCall, options: AgUiOptions): Promise<Response> {

@@ -42,7 +42,8 @@ const RESUME: JsonObject = {
   properties: { interruptId: TEXT, status: { enum: ['resolved', 'cancelled'] } },
   required: ['interruptId', 'status'],
 }
-const SCHEMA: JsonObject = {
+/** The body of a run: the fields that are read. */
+export const RUN_INPUT: JsonObject = {
   type: 'object',
   properties: {
     threadId: TEXT,
@@ -61,7 +62,7 @@ type GivenInput = Omit<RunAgentInput, 'tools' | 'context'> & Partial<Pick<RunAge
 let checking: Promise<SchemaCheck> | undefined
 
 export async function readRunInput(body: Json): Promise<RunInput> {
-  checking ??= schemaCheck(SCHEMA)
+  checking ??= schemaCheck(RUN_INPUT)
   const issues = (await checking)(body)
   if (issues.length > 0)
     throw badRequest('This is no RunAgentInput of AG-UI.', issueLines(issues.slice(0, 20)))

@@ -17,6 +17,7 @@ import { messagesBefore } from './history.ts'
 import { answerOf, isClientCall } from './interrupts.ts'
 import { RunEvents } from './run-events.ts'
 import type { RunInput } from './run-input.ts'
+import { StateEvents } from './state-events.ts'
 import { type AgUiEvent, PROTOCOL_VERSION } from './wire.ts'
 
 export interface Run {
@@ -97,7 +98,8 @@ export async function* runEvents(
     yield { type: 'MESSAGES_SNAPSHOT', messages: await messagesBefore(host, key, turn.seq) }
   const parts = new ConversationParts()
   const events = new RunEvents(input)
-  const states = new States(host, key, events)
+  const states = new StateEvents()
+  const changes = async (): Promise<readonly AgUiEvent[]> => states.next(await stateOf(run, events))
   for await (const event of turnEvents(host, key, {
     ref: turn.ref,
     since: turn.seq - 1,
@@ -108,12 +110,12 @@ export async function* runEvents(
       yield null
       continue
     }
-    if (!states.isRead) yield* await states.changed()
+    if (states.isEmpty) yield* await changes()
     for (const part of parts.take(event)) {
       yield* events.part(part)
-      if (CHANGES_STATE.has(part.type)) yield* await states.changed()
+      if (CHANGES_STATE.has(part.type)) yield* await changes()
       if (part.type !== 'turn.end') continue
-      yield* await states.changed()
+      yield* await changes()
       yield* events.end(part.end, await openAfter(run, part.turn, events))
     }
   }
@@ -131,38 +133,11 @@ async function openAfter(
 
 const CHANGES_STATE: ReadonlySet<string> = new Set(['selection', 'result', 'step.end'])
 
-/** Snapshots of the state, each time that it has changed. */
-class States {
-  readonly #host: Host
-  readonly #key: ContextKey
-  readonly #events: RunEvents
-  #last = ''
-
-  constructor(host: Host, key: ContextKey, events: RunEvents) {
-    this.#host = host
-    this.#key = key
-    this.#events = events
+/** The channels of a graph; of an agent, the selection and the things that its tools have shown in this run. */
+async function stateOf({ call: { host }, key }: BegunRun, { shown }: RunEvents): Promise<unknown> {
+  const { state = {}, active = [] } = ((await host.reads.state(key)) ?? {}) as {
+    readonly state?: unknown
+    readonly active?: unknown
   }
-
-  get isRead(): boolean {
-    return this.#last !== ''
-  }
-
-  async changed(): Promise<readonly AgUiEvent[]> {
-    const snapshot = await this.#read()
-    const text = JSON.stringify(snapshot)
-    if (text === this.#last) return []
-    this.#last = text
-    return [{ type: 'STATE_SNAPSHOT', snapshot }]
-  }
-
-  /** The channels of a graph; of an agent, the selection and the things that its tools have shown in this run. */
-  async #read(): Promise<unknown> {
-    const state = ((await this.#host.reads.state(this.#key)) ?? {}) as {
-      readonly state?: unknown
-      readonly active?: unknown
-    }
-    const isGraph = this.#host.graphs.includes(this.#host.nameOf(this.#key.contextId))
-    return isGraph ? (state.state ?? {}) : { active: state.active ?? [], shown: this.#events.shown }
-  }
+  return host.graphs.includes(host.nameOf(key.contextId)) ? state : { active, shown }
 }

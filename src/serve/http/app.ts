@@ -11,12 +11,21 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import type { Authenticate, Caller } from '../caller.ts'
+import type { Authenticate } from '../caller.ts'
 import { callerName, unauthorized } from '../caller.ts'
 import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
 import { OpenStreams } from '../open-streams.ts'
-import { badRequest, HttpProblem, type Problem, problemOf, problemResponse } from '../problem.ts'
+import {
+  badRequest,
+  HttpProblem,
+  type Problem,
+  problemOf,
+  problemResponse,
+  unknownAgent,
+  unknownAgentIn,
+} from '../problem.ts'
+import { type AccessLine, accessLine } from './access-log.ts'
 import { addressOf, type HttpConnection } from './address.ts'
 import { Admission, type Seen } from './admission.ts'
 import { Cors } from './cors.ts'
@@ -55,17 +64,6 @@ export interface HttpOptions {
   readonly accessLog?: (line: AccessLine) => void
   /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
   readonly onError?: (error: unknown) => void
-}
-
-export interface AccessLine {
-  readonly at: string
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly ms: number
-  readonly tenant?: string
-  readonly actor?: string
-  readonly code?: string
 }
 
 const HTTP: OptionSet<HttpOptions> = {
@@ -108,7 +106,8 @@ const SECURITY_HEADERS = {
 
 export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
   checkOptions(options, HTTP)
-  const document = openApi(ROUTES, { title: 'Holdfast', version: '1' })
+  const { mounts = [], authenticate } = options
+  const document = openApi(ROUTES, { title: 'Holdfast', version: '1', mounts })
   const app = await newHono()
   const { maxStreams = 10_000, maxStreamsEach = 100 } = options
   const streams = new OpenStreams(maxStreams, maxStreamsEach)
@@ -124,7 +123,6 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       }),
     )
   }
-  const { mounts = [], authenticate } = options
   for (const mount of mounts)
     for (const route of mount.routes)
       app.on(route.method, honoPath(route.path), (context) =>
@@ -293,20 +291,15 @@ class Server {
     try {
       response = await work(seen)
     } catch (error) {
-      problem = problemOf(error)
+      problem = this.#problem(error, seen)
       if (problem.status === 500) this.#failed(error)
       response = respond(problem, request)
     }
     const ms = performance.now() - started
     this.#metrics.count(route, response.status, ms / 1000)
-    this.#log({
-      request,
-      route,
-      status: response.status,
-      ms,
-      ...defined({ caller: seen.caller }),
-      ...(problem ? { code: problem.code } : {}),
-    })
+    const { status } = response
+    const answered = { route, status, ms, ...defined({ caller: seen.caller, code: problem?.code }) }
+    this.#options.accessLog?.(accessLine(request, answered))
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
     return this.#finished(request, response)
   }
@@ -330,16 +323,10 @@ class Server {
     return response
   }
 
-  #log({ request, route, status, ms, caller, code }: Logged): void {
-    this.#options.accessLog?.({
-      at: new Date().toISOString(),
-      method: request.method,
-      route,
-      status,
-      ms: Math.round(ms),
-      ...(caller === undefined ? {} : { tenant: caller.tenant, actor: caller.actor }),
-      ...(code === undefined ? {} : { code }),
-    })
+  #problem(error: unknown, { caller }: Seen): Problem {
+    const agent = unknownAgentIn(error)
+    if (agent === undefined) return problemOf(error)
+    return unknownAgent(agent, caller === undefined ? undefined : this.#shared.host.namesFor(caller))
   }
 
   #failed(error: unknown): void {
@@ -347,15 +334,6 @@ class Server {
     if (onError === undefined) debugThrown('A request', error)
     else onError(error)
   }
-}
-
-interface Logged {
-  readonly request: Request
-  readonly route: string
-  readonly status: number
-  readonly ms: number
-  readonly caller?: Caller
-  readonly code?: string
 }
 
 function decoded(params: Readonly<Record<string, string>>): Record<string, string> {

@@ -9,7 +9,7 @@ const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --dim: #767676 }
 @media (prefers-color-scheme: dark) { :root { --dim: #9a9a9a } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.5rem } p { margin: .4rem 0 }
+h1 { font-size: 1.5rem } h2 { font-size: 1.1rem } p { margin: .4rem 0 }
 details { border: 1px solid var(--line); border-radius: 6px; margin: .4rem 0; padding: .5rem .8rem }
 summary { cursor: pointer; display: flex; gap: .8rem; align-items: baseline; flex-wrap: wrap }
 code, pre { font: 13px/1.45 ui-monospace, monospace } pre { overflow-x: auto; margin: .4rem 0 }
@@ -34,6 +34,7 @@ export function docsPage(document: JsonObject): () => Response {
 
 interface Operation {
   readonly summary: string
+  readonly tags: readonly string[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Json } } }
   readonly responses: Readonly<
@@ -46,23 +47,25 @@ interface Parameter {
   readonly name: string
   readonly in: string
   readonly required: boolean
-  readonly schema: Json
-  readonly description?: string
+  readonly schema: JsonObject
 }
 
 function render(document: JsonObject): string {
   const paths = document['paths'] as unknown as Record<string, Record<string, Operation>>
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => operationHtml(method, path, operation)),
-  )
+  const sections = new Map<string, string[]>()
+  for (const [path, methods] of Object.entries(paths))
+    for (const [method, operation] of Object.entries(methods)) {
+      const [tag = ''] = operation.tags
+      sections.set(tag, [...(sections.get(tag) ?? []), operationHtml(method, path, operation)])
+    }
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Holdfast: HTTP API</title><style>${STYLE}</style>
 <h1>HTTP API</h1>
 <p>Send <code>Authorization: Bearer …</code> or <code>X-API-Key: …</code>, unless the server runs for this machine alone.
-Every write takes an <code>Idempotency-Key</code>. Failures are <code>application/problem+json</code>.
+Writes take an <code>Idempotency-Key</code>. Failures are <code>application/problem+json</code>, or have the form of their protocol.
 The same as a document: <a href="openapi.json">openapi.json</a>.</p>
-${operations.join('\n')}
+${[...sections].map(([tag, operations]) => `<h2>${escape(tag)}</h2>\n${operations.join('\n')}`).join('\n')}
 </html>`
 }
 
@@ -76,8 +79,10 @@ ${body === undefined ? '' : `<p>Body</p>${jsonHtml(body)}`}
 <p>Responses</p><table>${Object.entries(responses).map(responseHtml).join('')}</table></details>`
 }
 
-function parameterHtml({ name, in: place, required, schema, description = '' }: Parameter): string {
-  return `<tr><td><code>${escape(name)}</code><td class="dim">${escape(place)}${required ? ', required' : ''}<td>${jsonHtml(schema)}${escape(description)}`
+function parameterHtml({ name, in: place, required, schema }: Parameter): string {
+  const { description, ...rest } = schema
+  const about = typeof description === 'string' ? escape(description) : ''
+  return `<tr><td><code>${escape(name)}</code><td class="dim">${escape(place)}${required ? ', required' : ''}<td>${jsonHtml(rest)}${about}`
 }
 
 function responseHtml([status, { description, content = {} }]: [

@@ -1,5 +1,9 @@
-/** The OpenAPI 3.1 document of the routes: the schemas that validate are those that are published. */
+/**
+ * The OpenAPI 3.1 document of the routes and of the mounted protocols: where a schema validates, it is the one that is published.
+ */
 import type { JsonObject } from '../../protocol/index.ts'
+import type { Mount } from '../mount.ts'
+import { IDEMPOTENCY_KEY, type Operation, type OperationResponse } from '../operation.ts'
 import type { Route } from './route.ts'
 
 const PROBLEM: JsonObject = {
@@ -15,13 +19,25 @@ const PROBLEM: JsonObject = {
   },
 }
 
-export function openApi(
-  routes: readonly Route[],
-  { title, version }: { title: string; version: string },
-): JsonObject {
+export interface DocumentOptions {
+  readonly title: string
+  readonly version: string
+  readonly mounts: readonly Mount[]
+}
+
+export function openApi(routes: readonly Route[], { title, version, mounts }: DocumentOptions): JsonObject {
+  const own = { tag: 'conversations', problem: PROBLEM_CONTENT }
   const paths: Record<string, JsonObject> = {}
+  const add = (operation: Operation, described: Described): void => {
+    const { path, method } = operation
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationObject(operation, described) }
+  }
   for (const route of routes)
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
+    add(route.method === 'POST' ? { headers: IDEMPOTENCY_KEY, ...route } : route, own)
+  for (const { name, operations = [], problemSchema: schema } of mounts) {
+    const problem = schema === undefined ? PROBLEM_CONTENT : { 'application/json': { schema } }
+    for (const operation of operations) add(operation, { tag: name, problem })
+  }
   return {
     openapi: '3.1.0',
     info: { title, version },
@@ -37,15 +53,27 @@ export function openApi(
   }
 }
 
-function operation({ id, summary, path, query = {}, body, responses, isPublic, method }: Route): JsonObject {
+const PROBLEM_CONTENT: JsonObject = {
+  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+}
+
+interface Described {
+  readonly tag: string
+  /** The content of a failure. */
+  readonly problem: JsonObject
+}
+
+function operationObject(operation: Operation, { tag, problem }: Described): JsonObject {
+  const { id, summary, path, query = {}, headers = {}, body, responses, isPublic } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
     parameter(name, 'path', { type: 'string' }),
   )
   const inQuery = Object.entries(query).map(([name, schema]) => parameter(name, 'query', schema))
-  const inHeader = method === 'POST' ? [IDEMPOTENCY_KEY] : []
+  const inHeader = Object.entries(headers).map(([name, schema]) => parameter(name, 'header', schema))
   return {
     operationId: id,
     summary,
+    tags: [tag],
     parameters: [...inPath, ...inQuery, ...inHeader],
     ...(body === undefined
       ? {}
@@ -54,31 +82,25 @@ function operation({ id, summary, path, query = {}, body, responses, isPublic, m
       ...Object.fromEntries(
         Object.entries(responses).map(([status, response]) => [status, responseOf(response)]),
       ),
-      default: {
-        description: 'A problem',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      default: { description: 'A failure', content: problem },
     },
     ...(isPublic ? { security: [] } : {}),
   }
-}
-
-const IDEMPOTENCY_KEY: JsonObject = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  schema: { type: 'string', maxLength: 200 },
-  description: 'A request that is sent twice under one key has one effect.',
 }
 
 function parameter(name: string, place: string, schema: JsonObject): JsonObject {
   return { name, in: place, required: place === 'path', schema }
 }
 
-function responseOf({ description, schema, types = [] }: Route['responses'][number]): JsonObject {
+function responseOf({
+  description,
+  schema,
+  type = 'application/json',
+  types = [],
+}: OperationResponse): JsonObject {
   const content = {
-    ...(schema === undefined ? {} : { 'application/json': { schema } }),
-    ...Object.fromEntries(types.map((type) => [type, {}])),
+    ...(schema === undefined ? {} : { [type]: { schema } }),
+    ...Object.fromEntries(types.map((other) => [other, {}])),
   }
   return { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
 }

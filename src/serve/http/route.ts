@@ -4,32 +4,12 @@ import type { Host } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import type { Caller } from '../caller.ts'
 import type { OpenStreams } from '../open-streams.ts'
+import type { Operation } from '../operation.ts'
 
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** As in OpenAPI: `/conversations/{id}`. */
-  readonly path: string
-  /** The name of the operation. */
-  readonly id: string
-  readonly summary: string
-  /** Parameters of the query, by name: JSON Schema. */
-  readonly query?: Readonly<Record<string, JsonObject>>
-  /** The JSON Schema of the body. */
-  readonly body?: JsonObject
-  readonly responses: Readonly<Record<number, RouteResponse>>
-  /** Needs no caller. */
-  readonly isPublic?: true
+export interface Route extends Operation {
   /** Not for visitors. */
   readonly isForKnown?: true
   readonly handle: (call: RouteCall) => Promise<Response> | Response
-}
-
-export interface RouteResponse {
-  readonly description: string
-  /** The content of `application/json`. */
-  readonly schema?: JsonObject
-  /** Other media types. */
-  readonly types?: readonly string[]
 }
 
 /** A request that was checked. */

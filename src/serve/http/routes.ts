@@ -59,10 +59,16 @@ export const ROUTES: readonly Route[] = [
     path: '/agents',
     id: 'listAgents',
     summary: 'The names of agents and graphs',
-    responses: { 200: { description: 'All names, and those of graphs', schema: schema.NAMES } },
+    responses: {
+      200: { description: 'Those that take messages, and those that take values', schema: schema.NAMES },
+    },
     handle: ({ caller, server: { host } }) => {
-      const agents = host.namesFor(caller)
-      return json({ agents, graphs: host.graphs.filter((name) => agents.includes(name)) })
+      const names = host.namesFor(caller)
+      const { graphs } = host
+      return json({
+        agents: names.filter((name) => !graphs.includes(name)),
+        graphs: names.filter((name) => graphs.includes(name)),
+      })
     },
   },
   {

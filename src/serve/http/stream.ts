@@ -75,7 +75,10 @@ function framed(event: HostEvent): Framed {
   if (event.type === 'entry')
     return { name: 'entry', data: event.entry as unknown as Json, id: event.entry.seq }
   if (event.type === 'delta') return { name: 'delta', data: event.event as unknown as Json }
-  if (event.type === 'text') return { name: 'text', data: { turn: event.turn, text: event.text } }
+  if (event.type === 'text') {
+    const { type: name, ...data } = event
+    return { name, data }
+  }
   return { name: 'heartbeat', data: {} }
 }
 

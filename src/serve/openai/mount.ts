@@ -10,6 +10,7 @@ import { dataFrame, sseResponse } from '../sse-response.ts'
 import { turnEvents } from '../turn-events.ts'
 import { chatCompletion, chatFrames, DONE } from './chat.ts'
 import { errorOf, errorResponse, turnProblem, unknownModel } from './errors.ts'
+import { ERROR_SCHEMA, OPERATIONS } from './operations.ts'
 import { decodeId, encodeId, type ReplyId } from './reply-id.ts'
 import { chatRequest, responsesRequest } from './request.ts'
 import { type ResponseOptions, responseFrames, responseObject } from './responses.ts'
@@ -35,6 +36,8 @@ export function openai(options: OpenAiOptions = {}): Mount {
   return {
     name: 'openai',
     problem: errorResponse,
+    problemSchema: ERROR_SCHEMA,
+    operations: OPERATIONS,
     requestHeaders: ['x-conversation-id', 'openai-organization', 'openai-project', 'x-stainless-*'],
     responseHeaders: ['x-conversation-id', 'x-should-retry'],
     routes: [

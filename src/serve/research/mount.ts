@@ -13,6 +13,7 @@ import type { Mount, MountCall } from '../mount.ts'
 import { HttpProblem, problemWith } from '../problem.ts'
 import { begunTurn } from '../turn-events.ts'
 import { chatRequest, isSession } from './chat-request.ts'
+import { OPERATIONS } from './operations.ts'
 import { chatReply, type StoredResearch } from './research-state.ts'
 import { sessionMessages } from './session-messages.ts'
 
@@ -43,6 +44,7 @@ export function researchHttp(options: ResearchHttpOptions): Mount {
   const research = new ResearchRoutes({ corpus, flow, timeoutMs })
   return {
     name: 'research',
+    operations: OPERATIONS,
     routes: [
       { method: 'POST', path: '/chat', handle: (call) => research.chat(call) },
       { method: 'GET', path: '/memory/{session}', handle: (call) => research.memory(call) },
@@ -106,6 +108,7 @@ class ResearchRoutes {
 
   async passage(call: MountCall): Promise<Response> {
     this.#checkFlow(call)
+    await call.host.checkTrust(this.#options.flow, call.caller)
     const { corpus } = this.#options
     const id = call.params['id'] ?? ''
     const found = await corpus.passage(id)

@@ -17,6 +17,8 @@ export type UiChunk =
     }
 
 export type ToolChunk =
+  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string }
+  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
   | {
       readonly type: 'tool-input-available'
       readonly toolCallId: string

@@ -4,6 +4,7 @@
  */
 import type { HostEvent } from '../../host/index.ts'
 import {
+  type DeltaData,
   defined,
   type Entry,
   type EntryData,
@@ -29,6 +30,8 @@ type Handlers = { readonly [T in EntryType]?: (entry: EntryOf<T>) => readonly Ui
 export class MessageChunks {
   readonly #calls = new Map<string, Call>()
   readonly #requests = new Map<string, RequestData>()
+  /** Calls that the model writes, and their tools. */
+  readonly #inputs = new Map<string, string>()
   readonly #handlers: Handlers = {
     'model.start': ({ seq }) => this.#beginStep(seq),
     'model.end': ({ data }) => this.#endModel(data),
@@ -49,10 +52,12 @@ export class MessageChunks {
     if (event.type === 'text') {
       // The reply of a flow has no model call.
       this.#reply ??= new ReplyChunks('given')
-      return this.#reply.whole(event.text, event.reasoning)
+      const calls = (event.calls ?? []).flatMap((call) => this.#input(call))
+      return [...this.#reply.whole(event.text, event.reasoning), ...calls]
     }
     if (event.type === 'heartbeat') return []
     const { type, data } = event.event
+    if (type === 'call.delta') return this.#input(data)
     if (type === 'text.delta') return this.#reply?.text(data.text) ?? []
     return type === 'reasoning.delta' ? (this.#reply?.reasoning(data.text) ?? []) : []
   }
@@ -95,31 +100,39 @@ export class MessageChunks {
     return [{ type: 'finish-step' }]
   }
 
+  /** The reply so far ends, and with it the calls that it has not completed. */
   #endReply(): readonly UiChunk[] {
-    const chunks = this.#reply?.end() ?? []
+    const chunks: UiChunk[] = [...(this.#reply?.end() ?? [])]
     this.#reply = undefined
+    for (const [callId, tool] of this.#inputs) chunks.push(errorChunk({ callId, tool }, UNFINISHED))
+    this.#inputs.clear()
     return chunks
+  }
+
+  /** More arguments of a call that the model writes. */
+  #input({ callId, tool, text }: DeltaData['call.delta']): readonly UiChunk[] {
+    if (this.#reply === undefined) return []
+    const delta: UiChunk = { type: 'tool-input-delta', toolCallId: callId, inputTextDelta: text }
+    if (this.#inputs.has(callId)) return [delta]
+    this.#inputs.set(callId, tool)
+    return [...this.#reply.end(), { type: 'tool-input-start', toolCallId: callId, toolName: tool }, delta]
   }
 
   #endModel({ content, error }: EntryData['model.end']): readonly UiChunk[] {
     if (error !== undefined) return this.#endReply()
     // A reply that no model of this conversation has written has no start.
     this.#reply ??= new ReplyChunks('given')
-    const chunks: UiChunk[] = [...this.#reply.complete(content), ...this.#endReply()]
-    for (const part of content) {
-      if (part.type !== 'tool-call') continue
-      const { callId, tool, args, malformed } = part
-      if (malformed === undefined) chunks.push(...this.#announce(callId, { tool, input: args }))
-      else
-        chunks.push({
-          type: 'tool-input-error',
-          toolCallId: callId,
-          toolName: tool,
-          input: args,
-          errorText: malformed,
-        })
-    }
-    return chunks
+    const calls = content.filter((part) => part.type === 'tool-call')
+    for (const { callId } of calls) this.#inputs.delete(callId)
+    return [
+      ...this.#reply.complete(content),
+      ...this.#endReply(),
+      ...calls.flatMap(({ callId, tool, args, malformed }) =>
+        malformed === undefined
+          ? this.#announce(callId, { tool, input: args })
+          : [errorChunk({ callId, tool }, malformed, args)],
+      ),
+    ]
   }
 
   /** The call and its arguments; again if they have changed, such as by a hook. */
@@ -175,6 +188,16 @@ const FINISH = {
 
 function inputChunk(toolCallId: string, { tool, input }: Call): UiChunk {
   return { type: 'tool-input-available', toolCallId, toolName: tool, input }
+}
+
+const UNFINISHED = 'The model did not finish this call. It was not run.'
+
+function errorChunk(
+  call: { readonly callId: string; readonly tool: string },
+  errorText: string,
+  input: Json = null,
+): UiChunk {
+  return { type: 'tool-input-error', toolCallId: call.callId, toolName: call.tool, input, errorText }
 }
 
 function textOf(output: Json): string {

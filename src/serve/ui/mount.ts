@@ -10,12 +10,17 @@ import { type BegunTurn, begunTurn } from '../turn-events.ts'
 import { type ChatRequest, chatRequest } from './chat-request.ts'
 import { clientCallOf } from './message-chunks.ts'
 import { messageStream, UI_STREAM } from './message-stream.ts'
+import { operationsBelow } from './operations.ts'
 
 /** Routes below `/ui/chat` for the host's default agent, and below `/ui/agents/{agent}/chat` for each. */
 export function uiMessageStream(): Mount {
   return {
     name: 'ui',
     routes: ['/ui/chat', '/ui/agents/{agent}/chat'].flatMap(routesBelow),
+    operations: [
+      ...operationsBelow('/ui/chat', 'uiChat'),
+      ...operationsBelow('/ui/agents/{agent}/chat', 'uiAgentChat'),
+    ],
     responseHeaders: [UI_STREAM],
   }
 }

@@ -7,8 +7,9 @@ import { z } from 'zod'
 import { END, graph, list, START } from '../../../src/entry/graph.ts'
 import { createHost } from '../../../src/host/index.ts'
 import { askUser, defineTool, memoryStore, type Tool } from '../../../src/index.ts'
+import { approvalPolicy, type Plugin } from '../../../src/plugin/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
-import type { ServeAcpOptions } from '../../../src/serve/acp/index.ts'
+import { acpModes, type ServeAcpOptions } from '../../../src/serve/acp/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { chunkText, inProcess, startAcp } from './kit.ts'
 
@@ -148,6 +149,102 @@ describe('a session with an agent', () => {
   })
 })
 
+describe('the mode of a session', () => {
+  const ran: string[] = []
+  const tool = (name: string, approve: 'always' | 'never') =>
+    defineTool({
+      name,
+      description: name,
+      input: z.object({ path: z.string().optional(), command: z.string().optional() }),
+      approve,
+      run: () => {
+        ran.push(name)
+        return 'ok'
+      },
+    })
+  const tools = [
+    tool('read_file', 'never'),
+    tool('write_to_file', 'always'),
+    tool('execute_command', 'always'),
+    tool('deploy', 'never'),
+  ]
+  const NAMES = tools.map(({ name }) => name)
+
+  function serving(policy: readonly Plugin[] = []) {
+    const store = memoryStore()
+    const start = async (isBounded = true) => {
+      const modes = acpModes()
+      const model = new ScriptedModel(({ prompt }) =>
+        prompt.at(-1)?.role === 'tool' ? 'Done.' : { calls: NAMES.map((name) => ({ tool: name, args: {} })) },
+      )
+      const plugins = isBounded ? [modes.plugin, ...policy] : []
+      const host = createHost({ store, agents: { site: { model, tools, plugins } } })
+      const editor = await inProcess(host, { agent: 'site', ...(isBounded ? { modes } : {}) })
+      /** The tools that were asked about, and those that ran, in one prompt. */
+      const prompt = async (session: string) => {
+        ran.length = 0
+        editor.asked.length = 0
+        expect(await editor.prompt(session, 'Go')).toBe('end_turn')
+        return [editor.asked.map(({ toolCall }) => toolCall.title), [...ran]]
+      }
+      return { editor, prompt }
+    }
+    return start
+  }
+
+  test('is asked, accepted or refused by the kind of tool, from the next call on', async () => {
+    const { editor, prompt } = await serving()()
+    const session = await editor.open(CWD)
+    expect(editor.modes).toMatchObject({
+      currentModeId: 'ask',
+      availableModes: [{ id: 'ask' }, { id: 'accept-edits' }, { id: 'read-only' }],
+    })
+    const all = expect.toSatisfy((names: string[]) => names.toSorted().join() === NAMES.toSorted().join())
+    expect(await prompt(session)).toEqual([['write_to_file', 'execute_command'], all])
+    await editor.setMode(session, 'accept-edits')
+    expect(await prompt(session)).toEqual([['execute_command'], all])
+    await editor.setMode(session, 'read-only')
+    expect(await prompt(session)).toEqual([[], ['read_file']])
+    const refused = editor.of('tool_call_update').filter(({ status }) => status === 'failed')
+    expect(refused).toHaveLength(3)
+    expect(JSON.stringify(refused[0])).toContain('The session is read only.')
+    await editor.setMode(session, 'ask')
+    expect(await prompt(session)).toEqual([['write_to_file', 'execute_command'], all])
+    await expect(editor.setMode(session, 'constructor')).rejects.toMatchObject({ code: -32_602 })
+  })
+
+  test('allows nothing that a policy of the agent asks about or denies', async () => {
+    const rules = [
+      { tool: 'write_to_file', decision: 'deny' },
+      { tool: ['read_file', 'deploy'], decision: 'allow' },
+    ] as const
+    const { editor, prompt } = await serving([approvalPolicy({ rules })])()
+    const session = await editor.open(CWD)
+    await editor.setMode(session, 'accept-edits')
+    expect(await prompt(session)).toEqual([['execute_command'], ['read_file', 'deploy', 'execute_command']])
+  })
+
+  test('is kept with the session, from before its first prompt on', async () => {
+    const start = serving()
+    const first = await start()
+    const session = await first.editor.open(CWD)
+    await first.editor.setMode(session, 'read-only')
+    expect(await first.prompt(session)).toEqual([[], ['read_file']])
+    const second = await start()
+    await second.editor.load(session, CWD)
+    expect(second.editor.modes).toMatchObject({ currentModeId: 'read-only' })
+    expect(await second.prompt(session)).toEqual([[], ['read_file']])
+    await second.editor.setMode(session, 'accept-edits')
+    const third = await start()
+    await third.editor.load(session, CWD)
+    expect(third.editor.modes).toMatchObject({ currentModeId: 'accept-edits' })
+    const plain = await start(false)
+    const other = await plain.editor.open(CWD)
+    expect(plain.editor.modes).toBeUndefined()
+    await expect(plain.editor.setMode(other, 'ask')).rejects.toMatchObject({ code: -32_602 })
+  })
+})
+
 test('a session with a graph has a run for each prompt, with the state of the one before, and loads them all', async () => {
   const store = memoryStore()
   const echo = graph({ name: 'echo', state: { messages: list<Message>() } })
@@ -218,11 +315,13 @@ test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice
   expect(first.editor.asked[0]?.toolCall).toMatchObject({
     content: [{ ...diff, oldText: SUM, newText: SUM.replace('-', '*') }],
   })
+  await first.editor.setMode(session, 'accept-edits')
   await first.kill()
   await broken
 
   const second = start()
   await second.editor.load(session, cwd)
+  expect(second.editor.modes).toMatchObject({ currentModeId: 'accept-edits' })
   expect(second.editor.text('user_message_chunk')).toBe('Make the test pass')
   await expect
     .poll(() => second.editor.text('agent_message_chunk'), { timeout: 60_000 })

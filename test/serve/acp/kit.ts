@@ -8,6 +8,7 @@ import {
   type InitializeResponse,
   ndJsonStream,
   type RequestPermissionRequest,
+  type SessionModeState,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
 import { onTestFinished } from 'vitest'
@@ -21,6 +22,8 @@ export type Choose = (request: RequestPermissionRequest) => string | undefined |
 export class Editor {
   readonly updates: SessionUpdate[] = []
   readonly asked: RequestPermissionRequest[] = []
+  /** Of the newest session. */
+  modes: SessionModeState | null | undefined
   readonly #connection: ClientConnection
   choose: Choose = () => 'once'
 
@@ -55,12 +58,18 @@ export class Editor {
 
   async open(cwd: string): Promise<string> {
     await this.initialize()
-    return (await this.agent.request('session/new', { cwd, mcpServers: [] })).sessionId
+    const { sessionId, modes } = await this.agent.request('session/new', { cwd, mcpServers: [] })
+    this.modes = modes
+    return sessionId
   }
 
   async load(sessionId: string, cwd: string): Promise<void> {
     await this.initialize()
-    await this.agent.request('session/load', { sessionId, cwd, mcpServers: [] })
+    this.modes = (await this.agent.request('session/load', { sessionId, cwd, mcpServers: [] })).modes
+  }
+
+  async setMode(sessionId: string, modeId: string): Promise<void> {
+    await this.agent.request('session/set_mode', { sessionId, modeId })
   }
 
   async prompt(sessionId: string, text: string): Promise<string> {

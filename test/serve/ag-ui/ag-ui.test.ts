@@ -3,14 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HttpAgent, type Message, type RunAgentParameters } from '@ag-ui/client'
+import * as fc from 'fast-check'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { END, graph, list, START, value } from '../../../src/entry/graph.ts'
 import { entity } from '../../../src/grounding/index.ts'
 import type { HostConfig } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
-import type { Message as JournalMessage } from '../../../src/protocol/index.ts'
+import type { Message as JournalMessage, Json } from '../../../src/protocol/index.ts'
 import { type AgUiOptions, agUi, withClientTools } from '../../../src/serve/ag-ui/index.ts'
+import { StateEvents } from '../../../src/serve/ag-ui/state-events.ts'
 import type { HttpOptions } from '../../../src/serve/http/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { open } from '../http/kit.ts'
@@ -82,6 +84,17 @@ async function serve(
 
 const call = (tool: string, args: object): ScriptedStep => ({ calls: [{ tool, args: args as never }] })
 const types = (events: readonly SeenEvent[]): string[] => events.map(({ type }) => type)
+const stateTypes = (events: readonly SeenEvent[]): string[] =>
+  types(events).filter((type) => type.startsWith('STATE_'))
+
+/** The keys of every object in one order. A key may be `__proto__`. */
+function sorted(state: Json): Json {
+  if (Array.isArray(state)) return (state as Json[]).map(sorted)
+  if (typeof state !== 'object' || state === null) return state
+  const entries = Object.entries(state).map(([key, each]) => [key, sorted(each as Json)] as const)
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
 const textsOf = (messages: readonly Message[]): string[] =>
   messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : ''}`)
 
@@ -102,7 +115,7 @@ describe('a run', () => {
     const { url } = await serve({ site: { model, tools: [order] } })
     const { agent, events, say } = clientOf(url)
     await say('Two bags, please')
-    const shown = types(events).filter((type) => type !== 'STATE_SNAPSHOT')
+    const shown = types(events).filter((type) => !type.startsWith('STATE_'))
     expect(shown.filter((type, at) => type !== shown[at - 1])).toEqual([
       'RUN_STARTED',
       'REASONING_START',
@@ -306,37 +319,99 @@ describe('the state of a thread', () => {
       returns: (rows) => project.rows(rows, { id: 'id', label: 'name' }),
       run: () => [{ id: 'prj-1', name: 'Lyon' }],
     })
-    const model = new ScriptedModel([call('projects', {}), 'One.'])
-    const { url } = await serve({ site: { model, tools: [projects], entities: [project] } })
-    const { agent, say } = clientOf(url)
-    await say('List them')
-    expect(agent.state).toMatchObject({ active: [], shown: [{ entity: 'project', id: 'prj-1' }] })
+    const select = defineTool({
+      name: 'select',
+      description: 'Selects a project.',
+      input: z.object({ id: z.string().meta(project.id()) }),
+      selects: (_, { id }) => [project.select(id)],
+      run: () => 'ok',
+    })
+    const model = new ScriptedModel([call('projects', {}), call('select', { id: 'prj-1' }), 'That one.'])
+    const { url } = await serve({ site: { model, tools: [projects, select], entities: [project] } })
+    const { agent, events, say } = clientOf(url)
+    await say('List them, take the first')
+    expect(stateTypes(events)).toEqual(['STATE_SNAPSHOT', 'STATE_DELTA', 'STATE_DELTA'])
+    expect(agent.state).toMatchObject({
+      active: [{ entity: 'project', id: 'prj-1' }],
+      shown: [{ entity: 'project', id: 'prj-1' }],
+    })
   })
 
   test('of a graph is its channels, after each step', async () => {
     const store = memoryStore()
+    const [begun, counted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const counter = graph({
       name: 'counter',
       state: { messages: list<JournalMessage>(), count: value(0) },
     })
-      .addNode('count', ({ count }) => ({ count: count + 1 }))
-      .addNode('speak', ({ count }) => ({
-        messages: [{ role: 'assistant' as const, content: [{ type: 'text' as const, text: `${count}` }] }],
-      }))
+      .addNode('count', async ({ count }) => {
+        await begun.promise
+        return { count: count + 1 }
+      })
+      .addNode('speak', async ({ count }) => {
+        await counted.promise
+        const content = [{ type: 'text' as const, text: `${count}` }]
+        return { messages: [{ role: 'assistant' as const, content }] }
+      })
       .addEdge(START, 'count')
       .addEdge('count', 'speak')
       .addEdge('speak', END)
       .compile({ store })
     const { url } = await serve(undefined, { store, graphs: { counter } })
     const { agent, events, say } = clientOf(url, { path: '/ag-ui/counter' })
-    await say('Count')
+    const saying = say('Count')
+    await expect.poll(() => stateTypes(events)).toContain('STATE_SNAPSHOT')
+    begun.resolve()
+    await expect.poll(() => stateTypes(events)).toContain('STATE_DELTA')
+    counted.resolve()
+    await saying
     expect(
       events.flatMap(({ type, stepName }) =>
         type.startsWith('STEP') ? [`${type} ${String(stepName)}`] : [],
       ),
     ).toEqual(['STEP_STARTED count', 'STEP_FINISHED count', 'STEP_STARTED speak', 'STEP_FINISHED speak'])
     expect(textsOf(agent.messages)).toEqual(['user: Count', 'assistant: 1'])
+    expect(stateTypes(events)).toEqual(['STATE_SNAPSHOT', 'STATE_DELTA', 'STATE_DELTA'])
+    const [first] = events.filter(({ type }) => type === 'STATE_DELTA')
+    expect(first).toMatchObject({ delta: [{ op: 'replace', path: '/count', value: 1 }] })
     expect(agent.state).toMatchObject({ count: 1, messages: [{ role: 'user' }, { role: 'assistant' }] })
+  })
+
+  test('of any kind is the same to a client of patches as to one of snapshots', async () => {
+    const key = fc.oneof(
+      fc.string(),
+      fc.constantFrom('a', 'b', '', '-', '0', '~1/', 'toString', 'constructor', 'prototype', '__proto__'),
+    )
+    const { state } = fc.letrec((tie) => ({
+      state: fc.dictionary(key, tie('value'), { maxKeys: 5 }),
+      value: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        fc.constantFrom(null, true, 0, 1, 'x'),
+        fc.string(),
+        fc.array(tie('value'), { maxLength: 5 }),
+        tie('state'),
+      ),
+    }))
+    let patches = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(state, { minLength: 2, maxLength: 8 }), async (given) => {
+        const states = JSON.parse(JSON.stringify(given)) as Json[]
+        const writer = new StateEvents()
+        const written = states.map((each) => writer.next(each)).flat()
+        patches += written.filter(({ type }) => type === 'STATE_DELTA').length
+        const ids = { threadId: 't', runId: 'r' }
+        const sent = [{ type: 'RUN_STARTED', ...ids }, ...written, { type: 'RUN_FINISHED', ...ids }]
+        const body = sent.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+        const headers = { 'content-type': 'text/event-stream' }
+        const agent = new HttpAgent({ url: 'http://x', fetch: async () => new Response(body, { headers }) })
+        await agent.runAgent()
+        expect(JSON.stringify(sorted(agent.state as Json))).toBe(
+          JSON.stringify(sorted(states.at(-1) ?? null)),
+        )
+      }),
+      { numRuns: 100 },
+    )
+    expect(patches).toBeGreaterThan(0)
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type ClientEvent, createClient } from '../../../src/client/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { ClientError, type ClientEvent, createClient } from '../../../src/client/index.ts'
+import { askUser, memoryStore } from '../../../src/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { open } from './kit.ts'
 import { CuttingProxy } from './processes/fleet.ts'
@@ -94,6 +94,50 @@ describe('the client', () => {
       ({ type }) => type === 'input',
     )
     expect(inputs).toHaveLength(1)
+  })
+
+  test('gives up after its time, and says how to send the message again', async () => {
+    const { url, host } = await open({
+      store: memoryStore(),
+      agents: { a: { model: new ScriptedModel(['Once.', 'Twice.']) } },
+    })
+    let isAway = true
+    let calls = 0
+    // The message arrives, and its answer is lost.
+    const away: typeof fetch = async (input, init) => {
+      calls += 1
+      const response = await fetch(input, init)
+      if (!isAway) return response
+      await response.text()
+      throw new TypeError('fetch failed')
+    }
+    const conversation = createClient({ url, fetch: away, retryForMs: 1000 }).conversation('a:1')
+    const failure = await conversation.ask('Hi').catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ClientError)
+    const { message, key = '', status, code } = failure as ClientError
+    expect([status, code]).toEqual([0, 'unreachable'])
+    expect(message).toContain(`${url} was not reached: fetch failed. Tried ${calls} times in 1 s.`)
+    expect(message).toContain(`send it again with the key "${key}"`)
+    expect(calls).toBeGreaterThan(1)
+    isAway = false
+    expect(await conversation.ask({ message: 'Hi', key })).toMatchObject({ text: 'Once.', turn: 1 })
+    const read = await createClient({ url: 'http://127.0.0.1:1', retryForMs: 0 }).agents().catch(String)
+    expect(read).toMatch(/127\.0\.0\.1:1 was not reached: .+\. Tried once\.$/)
+    expect((await host.reads.info({ tenant: 'local', actor: 'local', contextId: 'a:1' }))?.turn).toBe(1)
+  })
+
+  test('answers under a key, so that an answer whose result is lost can be given again', async () => {
+    const ask = new ScriptedModel([
+      { calls: [{ tool: 'ask_user', args: { question: 'Why?', kind: 'text' } }] },
+      'I see.',
+    ])
+    const { url } = await open({ store: memoryStore(), agents: { a: { model: ask, tools: [askUser()] } } })
+    const conversation = createClient({ url }).conversation('a:1')
+    const [request] = (await conversation.ask('Hi')).requests
+    const answers = { [request?.requestId ?? '']: 'Because.' }
+    const first = await conversation.answer(answers, { key: 'k' })
+    expect(first).toMatchObject({ text: 'I see.', turn: 2 })
+    expect(await conversation.answer(answers, { key: 'k' })).toEqual(first)
   })
 
   test('a refused request is not repeated, and says why', async () => {

@@ -66,11 +66,17 @@ describe('a mounted protocol', () => {
     const call = await server({ maxBodyBytes: 10, accessLog: (line) => lines.push(line) })
     const large = await call('/echo/7', post('{"x":"far too long"}'))
     expect([large.status, await large.json()]).toEqual([413, { error: 'too-large' }])
-    const busy = await call('/echo/deep/a/b', { headers: { authorization: 'Bearer a' } })
+    const busy = await call('/echo/deep/a/b?token=hidden', { headers: { authorization: 'Bearer a' } })
     expect([busy.status, await busy.json()]).toEqual([409, { error: 'busy' }])
-    expect(lines.map(({ route, status, code }) => [route, status, code])).toEqual([
-      ['echo', 413, 'too-large'],
-      ['echo', 409, 'busy'],
+    const who = {
+      tenant: 't',
+      actor: 'ada',
+      at: expect.any(String) as string,
+      ms: expect.any(Number) as number,
+    }
+    expect(lines).toEqual([
+      { method: 'POST', path: '/echo/7', route: 'echo', status: 413, code: 'too-large', ...who },
+      { method: 'GET', path: '/echo/deep/a/b', route: 'echo', status: 409, code: 'busy', ...who },
     ])
   })
 

@@ -1,7 +1,7 @@
 /** The research assistant over HTTP: a real server and the real fetch, documents in memory, no model. */
 import { describe, expect, test } from 'vitest'
 import { researchFlow } from '../../../src/flow/research/index.ts'
-import type { HostConfig } from '../../../src/host/index.ts'
+import type { HostConfig, TrustRequest } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import type { HttpOptions } from '../../../src/serve/http/index.ts'
 import { type ResearchHttpOptions, researchHttp } from '../../../src/serve/research/index.ts'
@@ -261,5 +261,40 @@ describe('GET /passages/{id}', () => {
       after: '',
     })
     expect((await call('/passages/d9p9')).status).toBe(404)
+  })
+
+  const known: HttpOptions['authenticate'] = ({ headers }) =>
+    headers.has('authorization') ? { tenant: 't', actor: 'ann' } : undefined
+  const refusing = (decided: unknown[]) => (request: TrustRequest) => {
+    decided.push(request)
+    return request.isKnown
+  }
+
+  test('is for callers of the assistant: a visitor of another agent reads none', async () => {
+    const desk = { model: 'reflex', trust: { public: true } } as const
+    const { call } = await server({ host: { agents: { desk } }, http: { authenticate: known } })
+    const visitor = await call('/agents')
+    expect(await visitor.json()).toEqual({ agents: ['desk'], graphs: [] })
+    const headers = { 'x-visitor-key': visitor.headers.get('x-visitor-key') ?? '' }
+    for (const id of ['d1p3', 'd9p9'])
+      expect(await (await call(`/passages/${id}`, { headers })).json()).toMatchObject({
+        status: 404,
+        detail: 'This server has no "research" for you.',
+      })
+    expect((await call('/passages/d1p3', { headers: { authorization: 'ann' } })).status).toBe(200)
+  })
+
+  test('is for callers whom a policy of trust admits', async () => {
+    const decided: unknown[] = []
+    const trust = { public: true, decide: refusing(decided) }
+    const { call } = await server({ host: { trust }, http: { authenticate: known } })
+    expect((await call('/chat', { json: { message: GATE } })).status).toBe(403)
+    expect((await call('/passages/d1p3')).status).toBe(403)
+    expect((await call('/passages/d1p3', { headers: { authorization: 'ann' } })).status).toBe(200)
+    expect(decided).toMatchObject([
+      { kind: 'turn', name: 'research', isKnown: false },
+      { kind: 'turn', name: 'research', isKnown: false },
+      { kind: 'turn', name: 'research', isKnown: true },
+    ])
   })
 })

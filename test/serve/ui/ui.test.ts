@@ -12,6 +12,7 @@ import { clientTool } from '../../../src/entry/tool.ts'
 import { entity } from '../../../src/grounding/index.ts'
 import type { HostedAgentConfig } from '../../../src/host/index.ts'
 import { ask, defineTool, memoryStore } from '../../../src/index.ts'
+import type { LanguageModel, ModelStreamPart } from '../../../src/model/index.ts'
 import { uiMessageStream } from '../../../src/serve/ui/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { until } from '../../turn/kit.ts'
@@ -98,7 +99,8 @@ describe('a chat of the AI SDK', () => {
     const types = all.map(({ type }) => type).filter((type, at, list) => type !== list[at - 1])
     expect(types).toEqual([
       ...['start', 'start-step', 'reasoning-start', 'reasoning-delta', 'reasoning-end'],
-      ...['text-start', 'text-delta', 'text-end', 'tool-input-available', 'tool-output-available'],
+      ...['text-start', 'text-delta', 'text-end', 'tool-input-start', 'tool-input-delta'],
+      ...['tool-input-available', 'tool-output-available'],
       ...['finish-step', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish'],
     ])
     expect(all.at(-1)).toMatchObject({
@@ -301,6 +303,98 @@ describe('the stream of a chat', () => {
     })
     expect(textOf(await last(own))).toBe('Hello, eve.')
     await http('/ui/chat/c1/stream', { method: 'DELETE' })
+  })
+})
+
+/** A model that writes the arguments of one call in pieces, each when the test lets it, and then says "Done.". */
+function slowWriter(input: string) {
+  const pieces = new TransformStream<ModelStreamPart, ModelStreamPart>()
+  const writer = pieces.writable.getWriter()
+  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } } as NonNullable<
+    ModelStreamPart['usage']
+  >
+  const finish = (unified: 'stop' | 'tool-calls'): ModelStreamPart => ({
+    type: 'finish',
+    finishReason: { unified, raw: unified },
+    usage,
+  })
+  const streams = [
+    pieces.readable,
+    ReadableStream.from<ModelStreamPart>([{ type: 'text-delta', id: 't', delta: 'Done.' }, finish('stop')]),
+  ]
+  const model: LanguageModel = {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'slow',
+    doStream: () => Promise.resolve({ stream: streams.shift() as ReadableStream<ModelStreamPart> }),
+  }
+  return {
+    model,
+    begin: () => writer.write({ type: 'tool-input-start', id: 'p', toolName: 'order' }),
+    piece: (delta: string) => writer.write({ type: 'tool-input-delta', id: 'p', delta }),
+    end: async () => {
+      await writer.write({ type: 'tool-call', toolCallId: 'p', toolName: 'order', input })
+      await writer.write(finish('tool-calls'))
+      await writer.close()
+    },
+    fail: (error: Error) => writer.abort(error),
+  }
+}
+
+describe('the arguments of a call', () => {
+  /** The newest message of a stream, as it grows. */
+  function growing(stream: ReadableStream<UIMessageChunk>) {
+    const seen = { message: undefined as UIMessage | undefined, done: Promise.resolve() }
+    seen.done = (async () => {
+      for await (const each of readUIMessageStream({ stream })) seen.message = structuredClone(each)
+    })()
+    return seen
+  }
+  const orderIn = (message: UIMessage | undefined) =>
+    message?.parts.find(({ type }) => type === 'tool-order') as
+      | { state: string; input: unknown; toolCallId: string; errorText?: string }
+      | undefined
+  const stateOf = (message: UIMessage | undefined) => {
+    const { state, input } = orderIn(message) ?? {}
+    return [state, input]
+  }
+
+  test('grow while the model writes them, also for a client that comes in the middle', async () => {
+    const written = slowWriter('{"bags":12,"note":"at the gate"}')
+    const { send, transport } = await chat([], { model: written.model, tools: [order] })
+    const first = growing(await send({ messages: [person('Order')] }))
+    await written.begin()
+    await written.piece('{"bags":12,')
+    await expect.poll(() => stateOf(first.message)).toEqual(['input-streaming', { bags: 12 }])
+    await written.piece('"note":"at ')
+    await expect.poll(() => stateOf(first.message)).toEqual(['input-streaming', { bags: 12, note: 'at ' }])
+    const resumed = (await transport().reconnectToStream({ chatId: 'c1' })) as ReadableStream<UIMessageChunk>
+    const second = growing(resumed)
+    await expect.poll(() => stateOf(second.message)).toEqual(['input-streaming', { bags: 12, note: 'at ' }])
+    await written.piece('the gate"}')
+    const whole = { bags: 12, note: 'at the gate' }
+    for (const reader of [first, second])
+      await expect.poll(() => stateOf(reader.message)).toEqual(['input-streaming', whole])
+    await written.end()
+    await Promise.all([first.done, second.done])
+    expect(stateOf(first.message)).toEqual(['approval-requested', whole])
+    expect(second.message).toEqual(first.message)
+    expect(orderIn(first.message)?.toolCallId).toMatch(/^call_/)
+  })
+
+  test('that the model does not finish end as an error', async () => {
+    const written = slowWriter('')
+    const { send } = await chat([], { model: written.model, tools: [order] })
+    const reader = growing(await send({ messages: [person('Order')] }))
+    await written.begin()
+    await written.piece('{"bags":1')
+    await expect.poll(() => stateOf(reader.message)).toEqual(['input-streaming', { bags: 1 }])
+    await written.fail(new Error('cut'))
+    await reader.done
+    expect(orderIn(reader.message)).toMatchObject({
+      state: 'output-error',
+      errorText: 'The model did not finish this call. It was not run.',
+    })
   })
 })
 

@@ -73,7 +73,7 @@ export class CrashRun {
     const armed = this.#server as ServerProcess
     await armed.command({ do: 'arm', contextId, ...(point === undefined ? {} : { point }) })
     const restarted = armed.ended.then((signal) => this.#restart(armed, signal))
-    const conversation = createClient({ url: this.#proxy.url, retries: 100 }).conversation(contextId)
+    const conversation = createClient({ url: this.#proxy.url, retryForMs: 300_000 }).conversation(contextId)
     const seen = await Promise.race([converse(conversation, name), failureOf(restarted)])
     const counts = armed.isRunning ? await armed.command({ do: 'counts' }) : undefined
     const { stored, problems } = await this.#judge(contextId, seen)

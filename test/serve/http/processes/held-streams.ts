@@ -28,7 +28,7 @@ export class HeldStreams {
 
   private constructor(proxies: readonly CuttingProxy[]) {
     this.#proxies = proxies
-    this.#clients = proxies.map(({ url }) => createClient({ url, retries: 100 }))
+    this.#clients = proxies.map(({ url }) => createClient({ url, retryForMs: 300_000 }))
   }
 
   static async start(portOf: PortOf): Promise<HeldStreams> {

@@ -123,7 +123,7 @@ class StreamsRun {
       const { pathname, search } = new URL(input instanceof Request ? input.url : input)
       return fetch(`${this.#servers[this.#at]?.url}${pathname}${search}`, init)
     }
-    const client = createClient({ url: 'http://any', fetch: toAny, retries: 50 })
+    const client = createClient({ url: 'http://any', fetch: toAny, retryForMs: 300_000 })
     const outcome = await client
       .conversation(ID)
       .ask({ message: `Please do act-${this.#turns}`, key: `k${this.#turns}` })
