@@ -6,7 +6,10 @@ import { framesOf } from './sse.ts'
 export type ClientEvent =
   | { readonly type: 'entry'; readonly entry: Entry }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
-  /** The whole text so far of the reply under way, after each connect: it replaces what deltas gave before. */
+  /**
+   * The whole text so far of the reply under way, after each connect: it replaces what deltas gave before. The reply of a
+   * flow comes this way, before the end of its turn.
+   */
   | { readonly type: 'text'; readonly turn: number; readonly text: string }
   /** The connection: for a display. */
   | { readonly type: 'connected' }

@@ -126,15 +126,22 @@ export class HostReads {
     return { active, metadata }
   }
 
-  /** The newest reply: an agent's last message, or the text of a flow's state. Undefined if there is none. */
-  async reply(key: ContextKey): Promise<string | undefined> {
+  /**
+   * The newest reply: an agent's last message, or the text of a flow's state, as it is or as it was after entry `at`.
+   * Undefined if there is none.
+   */
+  async reply(key: ContextKey, at?: number): Promise<string | undefined> {
     const { graph, flow } = this.#find(key.contextId) ?? {}
     if (graph === undefined) {
       const messages = await this.messages(key, { maxMessages: 20 })
       const last = messages.findLast(({ role }) => role === 'assistant')
       return last === undefined ? undefined : textOf(last.content)
     }
-    const snapshot = await (await graph()).getState({ contextId: key.contextId, owner: key })
+    const snapshot = await (await graph()).getState({
+      contextId: key.contextId,
+      owner: key,
+      ...defined({ at }),
+    })
     return snapshot === undefined ? undefined : flow?.reply?.(snapshot.state as JsonObject)
   }
 

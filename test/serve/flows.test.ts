@@ -2,6 +2,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import type { HostedFlow } from '../../src/host/index.ts'
 import { memoryStore } from '../../src/index.ts'
@@ -58,4 +59,17 @@ test('the reply of a flow is the reply in every protocol', async () => {
   agent.messages = [{ id: 'x', role: 'user', content: 'ag?' }]
   const { newMessages } = await agent.runAgent({ runId: 'r1' })
   expect(newMessages).toMatchObject([{ role: 'assistant', content: 'You asked: ag?' }])
+})
+
+test('the stream of a conversation has the reply of a flow before the end of each turn', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
+  const conversation = await createClient({ url }).create('ask')
+  for (const question of ['one?', 'two?']) await conversation.ask(question)
+  const seen: string[] = []
+  for await (const event of conversation.events()) {
+    if (event.type === 'text') seen.push(`${event.turn} ${event.text}`)
+    if (event.type === 'entry' && event.entry.type === 'turn.end') seen.push('end')
+    if (seen.filter((each) => each === 'end').length === 2) break
+  }
+  expect(seen).toEqual(['1 You asked: one?', 'end', '2 You asked: two?', 'end'])
 })
