@@ -33,10 +33,13 @@ function About({ request: { about, prompt } }: { readonly request: RequestData }
   if (about === undefined) return null
   const { preview, tool, args, ...rest } = about
   const isNamed = typeof tool === 'string' && !prompt.includes(tool)
+  const isTold = args !== undefined && prompt.includes(JSON.stringify(args))
+  const isMore = isNamed || typeof preview === 'string' || Object.keys(rest).length > 0
+  if (!isMore && (args === undefined || isTold)) return null
   return (
     <div className="about">
       {isNamed && <p className="mono">{visible(tool)}</p>}
-      {args !== undefined && <Code text={jsonText(args)} label="Arguments" />}
+      {args !== undefined && !isTold && <Code text={jsonText(args)} label="Arguments" />}
       {typeof preview === 'string' && <Diff text={preview} />}
       {Object.keys(rest).length > 0 && <Code text={jsonText(rest)} label="Subject" />}
     </div>
