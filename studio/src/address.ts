@@ -15,7 +15,7 @@ export function newAddress(name: string): string {
   return `#/new/${encodeURIComponent(name)}`
 }
 
-export function placeOf(hash: string): Place {
+function placeOf(hash: string): Place {
   try {
     const path = hash.replace(/^#\/?/, '')
     const name = /^new\/(.+)$/.exec(path)?.[1]
