@@ -67,7 +67,7 @@ export function ConnectionNotice({
       <p>
         {state === 'failed'
           ? visible(connection.error.message)
-          : 'The connection to the server is lost. Nothing is lost with it: the page goes on as soon as the server answers.'}
+          : 'The connection to the server is lost. The page reconnects by itself, and no message is lost.'}
       </p>
       <button type="button" onClick={onRetry}>
         Try {state === 'failed' ? 'again' : 'now'}

@@ -1,6 +1,6 @@
 /** A question or an approval: its form while it is open, and its answer after that. */
 import { ClientError } from 'holdfast/client'
-import { type SubmitEvent, useId, useState } from 'react'
+import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react'
 import type { RequestItem } from './conversation-view.ts'
 import { Diff } from './diff.tsx'
 import { type Draft, draftOf, filled } from './form-draft.ts'
@@ -14,9 +14,22 @@ export type Answer = (requestId: string, value: Json) => Promise<void>
 export function RequestCard({ item, onAnswer }: { readonly item: RequestItem; readonly onAnswer: Answer }) {
   const { request, how } = item
   const id = useId()
+  const card = useRef<HTMLElement>(null)
+  const wasOpen = useRef(false)
+  useEffect(() => {
+    // The button that had the focus is gone with the form.
+    if (wasOpen.current && how !== undefined && document.activeElement === document.body)
+      card.current?.focus()
+    wasOpen.current = how === undefined
+  }, [how])
   const isApproval = request.from === 'approval'
   return (
-    <section className={`card request ${how === undefined ? 'open' : 'closed'}`} aria-labelledby={id}>
+    <section
+      ref={card}
+      tabIndex={-1}
+      className={`card request ${how === undefined ? 'open' : 'closed'}`}
+      aria-labelledby={id}
+    >
       <h3 id={id}>
         {isApproval ? 'Approval' : 'Question'}{' '}
         <span className={`badge ${how === undefined ? 'waiting' : ''}`}>{how ?? 'waits for you'}</span>

@@ -73,3 +73,14 @@ test('the stream of a conversation has the reply of a flow before the end of eac
   }
   expect(seen).toEqual(['1 You asked: one?', 'end', '2 You asked: two?', 'end'])
 })
+
+test('a conversation of a flow is found by the words of its person', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
+  const client = createClient({ url })
+  await client.conversation('ask:1').ask('Where is the "green" boat?')
+  await client.conversation('ask:2').ask('And the other?')
+  const found = async (q: string) =>
+    (await client.list({ q })).conversations.map(({ contextId }) => contextId)
+  expect(await found('"GREEN" boat')).toEqual(['ask:1'])
+  expect(await found('answer')).toEqual([])
+})
