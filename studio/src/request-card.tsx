@@ -6,7 +6,7 @@ import { Diff } from './diff.tsx'
 import { type Draft, draftOf, filled } from './form-draft.ts'
 import { FormField, optionText } from './form-field.tsx'
 import { Code, Markdown } from './markdown.tsx'
-import { type Json, type RequestData, textIn } from './types.ts'
+import { isObject, type Json, type RequestData, textIn } from './types.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 export type Answer = (requestId: string, value: Json) => Promise<void>
@@ -61,8 +61,21 @@ function About({ request: { about, prompt } }: { readonly request: RequestData }
 
 function Given({ item: { how, value } }: { readonly item: RequestItem }) {
   if (how !== 'answered' || value === undefined) return null
-  const text = value === true ? 'Yes' : value === false ? 'No' : undefined
-  return text === undefined ? <Code text={jsonText(value)} label="Answer" /> : <p className="given">{text}</p>
+  const text = givenText(value)
+  return text === undefined ? (
+    <Code text={jsonText(value)} label="Answer" />
+  ) : (
+    <p className="given plain">{visible(text)}</p>
+  )
+}
+
+/** A text, or the answer to a confirmation with its reason. */
+function givenText(value: Json): string | undefined {
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+  if (!isObject(value)) return textIn(value)
+  const { approved, reason, ...others } = value
+  if (typeof approved !== 'boolean' || Object.keys(others).length > 0) return undefined
+  return `${approved ? 'Yes' : 'No'}${typeof reason === 'string' ? `: ${reason}` : ''}`
 }
 
 interface OpenProps {

@@ -275,6 +275,7 @@ describe.skipIf(noBrowser !== undefined)(
       const form = page.getByRole('region', { name: /Question/ }).filter({ hasText: 'Which table?' })
       await form.waitFor()
       expect(await approval.evaluate((card) => card === document.activeElement)).toBe(true)
+      expect(await approval.locator('.given').textContent()).toBe('Yes: fine')
       await tabTo(page, 'Name')
       await page.keyboard.press('Enter')
       await form.getByText('This is required.').first().waitFor()
