@@ -47,7 +47,7 @@ export function SignIn({ wasRefused, onSignIn, onStay }: SignInProps) {
           </button>
           {onStay && (
             <button type="button" onClick={onStay}>
-              Go on without
+              Go on without signing in
             </button>
           )}
         </div>
