@@ -157,11 +157,12 @@ describe.skipIf(noBrowser !== undefined)(
 
     test('begins with any of the names, streams a reply, shows calls, and finds the conversation', async () => {
       const page = await open(shared.url)
-      const names = ['kitchen', 'clerk', 'crier', 'frame', 'late', 'think (graph)', 'oracle', 'research']
+      const names = ['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research', 'think (graph)']
       const choice = page.getByRole('region', { name: 'Begin a conversation' }).getByRole('link')
       await choice.first().waitFor()
-      expect(await choice.allTextContents()).toEqual(names)
-      expect(await page.getByLabel('Agent or flow').locator('option').allTextContents()).toEqual(names)
+      expect((await choice.allTextContents()).toSorted()).toEqual(names)
+      const options = await page.getByLabel('Agent or flow').locator('option').allTextContents()
+      expect(options.toSorted()).toEqual(names)
       await choice.filter({ hasText: 'kitchen' }).click()
       await send(page, 'Hello')
       await messages(page).getByText('Welcome.').waitFor()
