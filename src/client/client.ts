@@ -1,5 +1,5 @@
 /** The typed client. Writes carry a key and are repeated until the server has answered, so each has one effect. */
-import type { Json, JsonObject, Message, RequestData, TraceEntry, Usage } from '../protocol/index.ts'
+import type { Entry, Json, JsonObject, Message, RequestData, TraceEntry, Usage } from '../protocol/index.ts'
 import { ClientError, errorOf, givenUp } from './client-error.ts'
 import { asClientError, type ClientEvent, type FollowOptions, follow, wait, waitAfter } from './follow.ts'
 
@@ -105,6 +105,13 @@ export interface ConversationClient {
   fork(at?: number): Promise<ConversationClient>
   erase(): Promise<void>
   messages(limit?: number): Promise<readonly Message[]>
+  /** Entries of the journal by position or turn, oldest first; the server bounds their number. */
+  entries(range?: {
+    readonly from?: number
+    readonly to?: number
+    readonly turn?: number
+    readonly limit?: number
+  }): Promise<readonly Entry[]>
   trace(turn?: number): Promise<readonly TraceEntry[]>
   state(): Promise<Json>
   /** Every entry once, in order, and deltas between; it reconnects by itself until the signal aborts. */
@@ -149,6 +156,8 @@ function conversationOf(requests: Requests, contextId: string): ConversationClie
     erase: () => requests.delete(path),
     messages: async (limit) =>
       (await requests.get<{ messages: Message[] }>(`${path}/messages${queryText({ limit })}`)).messages,
+    entries: async (range = {}) =>
+      (await requests.get<{ entries: Entry[] }>(`${path}/entries${queryText(range)}`)).entries,
     trace: async (turn) =>
       (await requests.get<{ trace: TraceEntry[] }>(`${path}/trace${queryText({ turn })}`)).trace,
     state: async () => (await requests.get<{ state: Json }>(`${path}/state`)).state,

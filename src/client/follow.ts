@@ -6,7 +6,10 @@ import { framesOf } from './sse.ts'
 export type ClientEvent =
   | { readonly type: 'entry'; readonly entry: Entry }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
-  /** The whole reply under way so far, after each connect: it replaces what deltas gave before. */
+  /**
+   * The whole reply under way so far, after each connect: it replaces what deltas gave before. The reply of a flow comes
+   * this way, before the end of its turn.
+   */
   | {
       readonly type: 'text'
       readonly turn: number

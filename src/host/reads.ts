@@ -10,6 +10,7 @@ import {
   type JsonObject,
   type Message,
   type Owner,
+  personsTexts,
   quote,
   type TraceEntry,
   type Usage,
@@ -50,6 +51,7 @@ export interface ConversationPage {
 
 const MOST_SEARCHED = 200
 const SEARCHED_MESSAGES = 50
+const SEARCHED_ENTRIES = 200
 const TURNS_AT_ONCE = 20
 
 export class HostReads {
@@ -174,11 +176,21 @@ export class HostReads {
       const { key } = head
       if (key.contextId.toLowerCase().includes(search)) found.push(head)
       else {
-        const messages = await this.messages(key, { maxMessages: SEARCHED_MESSAGES })
-        if (messages.some(({ content }) => textOf(content).toLowerCase().includes(search))) found.push(head)
+        const texts = await this.#searched(key)
+        if (texts.some((text) => text.toLowerCase().includes(search))) found.push(head)
       }
     }
     return found
+  }
+
+  /** The newest messages; of a graph, the person's words in the newest values. */
+  async #searched(key: ContextKey): Promise<readonly string[]> {
+    if (this.#find(key.contextId)?.graph === undefined)
+      return (await this.messages(key, { maxMessages: SEARCHED_MESSAGES })).map(({ content }) =>
+        textOf(content),
+      )
+    const entries = await this.#store.read(key, { limit: SEARCHED_ENTRIES, order: 'newest' })
+    return entries.flatMap(({ type, data }) => (type === 'input' ? personsTexts(data['values']) : []))
   }
 
   async #info({ key, status, turn, seq, outcome, createdAt, activeAt }: Head): Promise<ConversationInfo> {

@@ -3,7 +3,7 @@
  * number, and read from the journal, so any process can follow it. Knows no protocol.
  */
 import type { EventsOptions, Host, HostEvent, HostedTurn, HostOutcome } from '../host/index.ts'
-import type { ContextKey, Entry } from '../protocol/index.ts'
+import type { ContextKey, Entry, Json } from '../protocol/index.ts'
 import { HttpProblem, problemWith } from './problem.ts'
 
 /** A turn by its number, or by the position of the input or answer that it takes. */
@@ -61,18 +61,35 @@ export async function* turnEvents(
       for (const each of candidates) if (each.turn === turn) yield { type: 'entry', entry: each }
       if (isEnd(entry)) return
     } else if (event.entry.turn === turn) {
-      if (isEnd(event.entry)) yield* flowReply(host, key, turn)
+      if (isEnd(event.entry)) yield* flowReply(host, key, event.entry)
       yield event
       if (isEnd(event.entry)) return
     }
   }
 }
 
-/** The reply of a flow, which no model gave: from the state that its newest run has reached. */
-export async function* flowReply(host: Host, key: ContextKey, turn: number): AsyncGenerator<HostEvent> {
-  if (!host.isFlow(host.nameOf(key.contextId)) || (await host.reads.info(key))?.turn !== turn) return
-  const text = await host.reads.reply(key)
-  if (text !== undefined && text !== '') yield { type: 'text', turn, text }
+/** The reply of a flow, which no model gave: from the state that its run had reached at the end of the turn. */
+export async function* flowReply(host: Host, key: ContextKey, end: Entry): AsyncGenerator<HostEvent> {
+  if (!host.isFlow(host.nameOf(key.contextId))) return
+  const text = await host.reads.reply(key, end.seq)
+  if (text !== undefined && text !== '') yield { type: 'text', turn: end.turn, text }
+}
+
+const WITHOUT_REPLY: readonly Json[] = ['input-required', 'auth-required', 'failed', 'cancelled']
+
+/** The events of a conversation, with the reply of a flow before the end of each turn that gave one. */
+export async function* withFlowReplies(
+  host: Host,
+  key: ContextKey,
+  events: AsyncIterable<HostEvent>,
+): AsyncGenerator<HostEvent, void, undefined> {
+  for await (const event of events) {
+    if (event.type === 'entry' && isEnd(event.entry)) {
+      const { outcome = null } = event.entry.data
+      if (!WITHOUT_REPLY.includes(outcome)) yield* flowReply(host, key, event.entry)
+    }
+    yield event
+  }
 }
 
 function isOfTurn(event: Exclude<HostEvent, { type: 'entry' | 'heartbeat' }>, turn?: number): boolean {

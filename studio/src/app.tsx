@@ -1,163 +1,158 @@
-/** The page: asks for a token if the server needs one, then shows the list and the chosen conversation. */
-import { ClientError, createClient, type HoldfastClient } from 'holdfast/client'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+/** The page: the list beside the chosen conversation, and a form for a token where the server needs one. */
+import { useCallback, useEffect, useState } from 'react'
+import { type Place, usePlace } from './address.ts'
 import { Conversation } from './conversation.tsx'
-import { addressOf, ConversationList } from './conversation-list.tsx'
+import { nameIn } from './conversation-header.tsx'
+import { ConversationList } from './conversation-list.tsx'
+import { NewConversation } from './new-conversation.tsx'
 import { SignIn } from './sign-in.tsx'
+import { StartConversation, Welcome } from './start-conversation.tsx'
 import { ThemeToggle } from './theme.tsx'
 import type { Names } from './types.ts'
+import { type Session, useSession } from './use-session.ts'
 import { visible } from './visible-text.ts'
 
-const TOKEN = 'holdfast-token'
-const VISITOR = 'holdfast-visitor'
-
-/** The key of a visitor, for as long as the tab is open. */
-function visitorKey(): string {
-  const known = sessionStorage.getItem(VISITOR)
-  if (known !== null) return known
-  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(24)))
-  const made = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  sessionStorage.setItem(VISITOR, made)
-  return made
-}
-
 export function App() {
-  const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN) ?? '')
-  const [times, setTimes] = useState(0)
-  const client = useMemo(
-    () =>
-      createClient({
-        url: new URL('.', location.href).href,
-        ...(token === '' ? { visitorKey: visitorKey() } : { token }),
-      }),
-    [token],
-  )
-  const { names, refusal } = useNames(client, times)
-  const signIn = (given: string): void => {
-    if (given === '') sessionStorage.removeItem(TOKEN)
-    else sessionStorage.setItem(TOKEN, given)
-    setToken(given)
-    setTimes(times + 1)
+  const session = useSession()
+  const { hasToken, admitsVisitors, refusal, signIn } = session
+  const [isSigningIn, setSigningIn] = useState(false)
+  const isRefused = refusal?.status === 401
+  // Conversations belong to their caller: another one begins at the list.
+  const leave = (): void => {
+    location.hash = '#/'
   }
-  const again = useCallback(() => setTimes((before) => before + 1), [])
-  if (refusal?.status === 401) return <SignIn wasRefused={token !== ''} onSignIn={signIn} />
+  const begin = (): void => {
+    leave()
+    setSigningIn(true)
+  }
+  const signOut = (): void => {
+    leave()
+    signIn()
+  }
+  if (!isRefused && !isSigningIn) return <Main session={session} onSignIn={begin} onSignOut={signOut} />
+  const stay = (): void => {
+    setSigningIn(false)
+    if (hasToken) signIn()
+  }
   return (
-    <Main
-      client={client}
-      names={names}
-      refusal={refusal}
-      onRetry={again}
-      onSignOut={token === '' ? undefined : () => signIn('')}
+    <SignIn
+      wasRefused={isRefused && hasToken}
+      onSignIn={(token) => {
+        setSigningIn(false)
+        signIn(token)
+      }}
+      onStay={admitsVisitors ? stay : undefined}
     />
   )
 }
 
-function useNames(client: HoldfastClient, times: number) {
-  const [names, setNames] = useState<Names>({ agents: [], graphs: [] })
-  const [refusal, setRefusal] = useState<ClientError>()
-  useEffect(() => {
-    let isOver = false
-    const read = async (): Promise<void> => {
-      const [agents, graphs] = await Promise.all([client.agents(), client.graphs()])
-      if (isOver) return
-      setNames({ agents: [...agents, ...graphs], graphs })
-      setRefusal(undefined)
-    }
-    read().catch((error: unknown) => {
-      if (!isOver) setRefusal(asClientError(error))
-    })
-    return () => {
-      isOver = true
-    }
-  }, [client, times])
-  return { names, refusal }
-}
-
 interface MainProps {
-  readonly client: HoldfastClient
-  readonly names: Names
-  readonly refusal: ClientError | undefined
-  readonly onRetry: () => void
-  readonly onSignOut: (() => void) | undefined
+  readonly session: Session
+  readonly onSignIn: () => void
+  readonly onSignOut: () => void
 }
 
-function Main({ client, names, refusal, onRetry, onSignOut }: MainProps) {
-  const contextId = useContextId()
+function Main({ session, onSignIn, onSignOut }: MainProps) {
+  const { client, names } = session
+  const place = usePlace()
   const [activity, setActivity] = useState(0)
   const active = useCallback(() => setActivity((before) => before + 1), [])
-  const [problem, setProblem] = useState<ClientError>()
-  const begin = (name: string): void => {
-    const create = async (): Promise<void> => {
-      location.hash = addressOf((await client.create(name)).contextId)
-      setProblem(undefined)
-    }
-    create().catch((error: unknown) => setProblem(asClientError(error)))
-  }
-  const shown = refusal ?? problem
+  useTitle(place)
   return (
-    <div className={contextId === undefined ? 'app' : 'app talking'}>
+    <div className={place.at === 'home' ? 'app' : 'app talking'}>
       <div className="side">
-        <div className="brand">
-          <h1>Holdfast</h1>
-          {onSignOut && (
-            <button type="button" className="quiet" onClick={onSignOut}>
-              Sign out
-            </button>
-          )}
-          <ThemeToggle />
-        </div>
-        {shown !== undefined && (
-          <div className="notice error" role="alert">
-            <p>{visible(shown.message)}</p>
-            <button type="button" onClick={onRetry}>
-              Try again
-            </button>
-          </div>
+        <Brand session={session} onSignIn={onSignIn} onSignOut={onSignOut} />
+        <Refusal session={session} />
+        {names !== undefined && (
+          <ConversationList
+            client={client}
+            current={place.at === 'conversation' ? place.contextId : undefined}
+            stale={activity}
+          >
+            <StartConversation names={names} place={place} />
+          </ConversationList>
         )}
-        <ConversationList
-          client={client}
-          names={names.agents}
-          current={contextId}
-          stale={activity}
-          onNew={begin}
-        />
       </div>
       <main>
-        {contextId === undefined ? (
+        {names === undefined ? (
           <div className="welcome">
-            <p>Choose a conversation, or begin a new one.</p>
+            <output className="muted">Connecting…</output>
           </div>
         ) : (
-          <Conversation
-            key={contextId}
-            client={client}
-            contextId={contextId}
-            names={names}
-            onActivity={active}
-            onUnauthorized={onRetry}
-          />
+          <Shown session={session} names={names} place={place} onActivity={active} />
         )}
       </main>
     </div>
   )
 }
 
-/** The conversation in the address: `#/support:4711`. */
-function useContextId(): string | undefined {
-  const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
-    const changed = (): void => setHash(location.hash)
-    addEventListener('hashchange', changed)
-    return () => removeEventListener('hashchange', changed)
-  }, [])
-  try {
-    const id = decodeURIComponent(hash.replace(/^#\/?/, ''))
-    return id === '' ? undefined : id
-  } catch {
-    return undefined
-  }
+interface ShownProps {
+  readonly session: Session
+  readonly names: Names
+  readonly place: Place
+  readonly onActivity: () => void
 }
 
-function asClientError(error: unknown): ClientError {
-  return error instanceof ClientError ? error : new ClientError(String(error))
+function Shown({ session: { client, retry }, names, place, onActivity }: ShownProps) {
+  if (place.at === 'conversation')
+    return (
+      <Conversation
+        key={place.contextId}
+        client={client}
+        contextId={place.contextId}
+        names={names}
+        onActivity={onActivity}
+        onUnauthorized={retry}
+      />
+    )
+  // Where there is no choice, the visitor can write at once.
+  const [first, ...others] = names.all
+  const name = place.at === 'new' ? place.name : others.length === 0 ? first : undefined
+  if (name === undefined || !names.all.includes(name))
+    return <Welcome names={names} unknown={place.at === 'new' ? place.name : undefined} />
+  return <NewConversation key={name} client={client} name={name} isGraph={names.graphs.includes(name)} />
+}
+
+function Brand({ session: { hasToken, admitsVisitors }, onSignIn, onSignOut }: MainProps) {
+  return (
+    <div className="brand">
+      <h1>
+        <a href="#/">Holdfast</a>
+      </h1>
+      {hasToken && (
+        <button type="button" className="quiet" onClick={onSignOut}>
+          Sign out
+        </button>
+      )}
+      {!hasToken && admitsVisitors && (
+        <button type="button" className="quiet" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
+      <ThemeToggle />
+    </div>
+  )
+}
+
+function Refusal({ session: { refusal, retry } }: { readonly session: Session }) {
+  if (refusal === undefined) return null
+  return (
+    <div className="notice error" role="alert">
+      <p>
+        {visible(refusal.message)}
+        {refusal.isTransient && ' The page tries again by itself.'}
+      </p>
+      <button type="button" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  )
+}
+
+/** Tabs and bookmarks are told apart by the name of the agent. */
+function useTitle(place: Place): void {
+  const name = place.at === 'new' ? place.name : place.at === 'conversation' ? nameIn(place.contextId) : ''
+  useEffect(() => {
+    document.title = name === '' ? 'Holdfast' : `${visible(name)} · Holdfast`
+  }, [name])
 }

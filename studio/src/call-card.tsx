@@ -1,8 +1,9 @@
 /** A call of a tool, a node of a graph or an effect: its arguments, progress, status and result. */
 import { memo } from 'react'
+import { problemText } from './call-outcome.ts'
 import type { CallItem, CallStatus } from './conversation-view.ts'
 import { Code, Markdown } from './markdown.tsx'
-import { jsonText, reasonText, shortText, visible } from './visible-text.ts'
+import { jsonText, shortText, visible } from './visible-text.ts'
 
 const STATUS: Readonly<Record<CallStatus, string>> = {
   requested: 'requested',
@@ -18,13 +19,14 @@ const STATUS: Readonly<Record<CallStatus, string>> = {
 const KIND = { tool: 'Tool', node: 'Node', effect: 'Effect' }
 
 export const CallCard = memo(function CallCard({ item }: { readonly item: CallItem }) {
-  const { kind, name, args, status } = item
+  const { kind, name, args, status, output } = item
+  const brief = args ?? (kind !== 'tool' && status === 'ok' && isShort(output) ? output : undefined)
   return (
     <details className={`card call ${status}`}>
       <summary>
         <span className="kind">{KIND[kind]}</span>
         <span className="mono name">{visible(name)}</span>
-        {args !== undefined && <span className="muted brief">{shortText(args, 80)}</span>}
+        {brief !== undefined && <span className="muted brief">{shortText(brief, MOST_BRIEF)}</span>}
         <span className={`badge ${status}`}>{STATUS[status]}</span>
         <Outcome item={item} />
       </summary>
@@ -39,25 +41,30 @@ export const CallCard = memo(function CallCard({ item }: { readonly item: CallIt
   )
 })
 
+const MOST_BRIEF = 80
+
+function isShort(output: CallItem['output']): boolean {
+  return output !== undefined && output !== null && JSON.stringify(output).length <= MOST_BRIEF
+}
+
 /** Shown without opening the card: progress, and the reason of a call that came to nothing. */
-function Outcome({ item: { status, output, progress, below } }: { readonly item: CallItem }) {
+function Outcome({ item }: { readonly item: CallItem }) {
+  const { status, progress, below } = item
   if (status === 'running' && progress !== undefined)
     return <span className="line muted">{shortText(progress, 200)}</span>
   if (status === 'running' && below !== undefined)
     return <span className="line muted">{shortText(below.slice(-300), 200)}</span>
-  if (status === 'unknown')
-    return (
-      <span className="line problem">
-        It was started, and nobody knows whether it took effect. {shortText(reasonText(output), 300)}
-      </span>
-    )
-  if (status === 'rejected' || status === 'error' || status === 'not-run')
-    return <span className="line problem">{shortText(reasonText(output), 300)}</span>
-  return null
+  const problem = problemText(item)
+  return problem === undefined ? null : <span className="line problem">{shortText(problem, MOST_LINE)}</span>
 }
 
-function Result({ item: { output, display } }: { readonly item: CallItem }) {
-  if (output === undefined) return null
+const MOST_LINE = 300
+
+function Result({ item }: { readonly item: CallItem }) {
+  const { output, display } = item
+  // A text that the summary shows whole is not shown again.
+  const isShown = typeof output === 'string' && output.length <= MOST_LINE && problemText(item) === output
+  if (output === undefined || isShown) return null
   return (
     <>
       <h4>Result</h4>

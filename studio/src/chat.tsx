@@ -1,8 +1,8 @@
 /** The chat: items in order, the reply under way, and an announcer for readers of screens. */
 import { memo, useEffect, useLayoutEffect, useRef } from 'react'
 import { CallCard } from './call-card.tsx'
-import type { ConversationView, Item, Live } from './conversation-view.ts'
-import { Code, Markdown } from './markdown.tsx'
+import type { ConversationView, Item, Live, UserItem } from './conversation-view.ts'
+import { type Citation, Citations, Code, Markdown } from './markdown.tsx'
 import { type Answer, RequestCard } from './request-card.tsx'
 import type { Source } from './source.ts'
 import { Sources } from './sources.tsx'
@@ -83,11 +83,7 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
       return (
         <div className="message user">
           <span className="hidden">You: </span>
-          {item.values === undefined ? (
-            <p className="plain">{visible(item.text)}</p>
-          ) : (
-            <Code text={jsonText(item.values)} label="Values" />
-          )}
+          <UserText item={item} />
         </div>
       )
     case 'reply':
@@ -95,6 +91,7 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
         <Reply
           text={item.text}
           reasoning={item.reasoning}
+          isStep={item.isStep}
           sources={item.sources}
           onSource={actions.onSource}
         />
@@ -117,28 +114,55 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
   }
 })
 
+/** The message; the values of a run on request, or in its place if they hold none. */
+function UserText({ item: { text, values } }: { readonly item: UserItem }) {
+  if (values === undefined) return <p className="plain">{visible(text)}</p>
+  if (text === '') return <Code text={jsonText(values)} label="Values" />
+  return (
+    <>
+      <p className="plain">{visible(text)}</p>
+      <details className="values">
+        <summary>Values</summary>
+        <Code text={jsonText(values)} label="Values" />
+      </details>
+    </>
+  )
+}
+
 interface ReplyProps {
   readonly text: string
   readonly reasoning: string
+  readonly isStep?: true | undefined
   readonly sources?: readonly Source[] | undefined
   readonly onSource?: (source: Source) => void
 }
 
-function Reply({ text, reasoning, sources = [], onSource }: ReplyProps) {
+function Reply({ text, reasoning, isStep, sources = [], onSource }: ReplyProps) {
   const isCited = onSource !== undefined && sources.length > 0
   return (
-    <div className={isCited ? 'message reply cited' : 'message reply'}>
-      <span className="hidden">Reply: </span>
+    <div className={`message reply ${isCited ? 'cited' : ''} ${isStep ? 'step' : ''}`}>
+      <span className="hidden">{isStep ? 'Step: ' : 'Reply: '}</span>
       {reasoning !== '' && (
         <details className="reasoning">
           <summary>Reasoning</summary>
           <Markdown text={reasoning} />
         </details>
       )}
-      {text !== '' && <Markdown text={text} />}
+      {text !== '' && (
+        <Citations value={isCited ? citationOf(sources, onSource) : undefined}>
+          <Markdown text={text} />
+        </Citations>
+      )}
       {isCited && <Sources sources={sources} onOpen={onSource} />}
     </div>
   )
+}
+
+function citationOf(sources: readonly Source[], onSource: (source: Source) => void): Citation {
+  return (number) => {
+    const source = sources.find((each) => each.number === number)
+    return source === undefined ? undefined : () => onSource(source)
+  }
 }
 
 function LiveReply({ live: { text, reasoning, call } }: { readonly live: Live }) {
@@ -181,6 +205,6 @@ function Announcer({ text }: { readonly text: string }) {
 }
 
 function lastReply(items: readonly Item[]): string {
-  const last = items.findLast((item) => item.type === 'reply')
+  const last = items.findLast((item) => item.type === 'reply' && !item.isStep)
   return last?.type === 'reply' ? `${last.text}\n` : ''
 }

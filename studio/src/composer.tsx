@@ -6,13 +6,15 @@ import { isObject, type JsonObject } from './types.ts'
 import { visible } from './visible-text.ts'
 
 interface ComposerProps {
+  /** The agent, flow or graph that gets the input. */
+  readonly name: string
   readonly isGraph: boolean
   readonly isRunning: boolean
   readonly onSend: (message: SendMessage) => Promise<void>
   readonly onCancel: () => void
 }
 
-export function Composer({ isGraph, isRunning, onSend, onCancel }: ComposerProps) {
+export function Composer({ name, isGraph, isRunning, onSend, onCancel }: ComposerProps) {
   const [text, setText] = useState(isGraph ? '{}' : '')
   const { problem, isSending, send } = useSend(onSend)
   const field = useRef<HTMLTextAreaElement>(null)
@@ -42,7 +44,7 @@ export function Composer({ isGraph, isRunning, onSend, onCancel }: ComposerProps
           className={isGraph ? 'mono' : ''}
           rows={1}
           value={text}
-          placeholder={isGraph ? 'Values as JSON' : 'Write a message'}
+          placeholder={isGraph ? 'Values as JSON' : `Write to ${visible(name)}`}
           aria-describedby={`${id}-help`}
           onChange={({ target }) => setText(target.value)}
           onKeyDown={keyDown}

@@ -1,26 +1,27 @@
-/** The list of conversations: search, a new one for each agent, and the newest message of each. */
+/** The list of conversations: search, and the first message of each with the time of the last one. */
 import type { HoldfastClient } from 'holdfast/client'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
+import { addressOf } from './address.ts'
 import { type ListedConversation, useList } from './use-list.ts'
 import { shortText, visible } from './visible-text.ts'
 
 interface ListProps {
   readonly client: HoldfastClient
-  readonly names: readonly string[]
   readonly current: string | undefined
   readonly stale: unknown
-  readonly onNew: (name: string) => void
+  /** Above the search. */
+  readonly children: ReactNode
 }
 
 const PAGE = 50
 
-export function ConversationList({ client, names, current, stale, onNew }: ListProps) {
+export function ConversationList({ client, current, stale, children }: ListProps) {
   const [q, setQuery] = useState('')
   const [limit, setLimit] = useState(PAGE)
-  const { conversations, hasMore, error } = useList(client, { q, limit }, stale)
+  const { conversations, hasMore, isReading, error } = useList(client, { q, limit }, stale)
   return (
     <nav className="list" aria-label="Conversations">
-      <NewConversation names={names} onNew={onNew} />
+      {children}
       <input
         type="search"
         aria-label="Search conversations"
@@ -36,7 +37,7 @@ export function ConversationList({ client, names, current, stale, onNew }: ListP
           </li>
         ))}
       </ul>
-      {conversations.length === 0 && (
+      {conversations.length === 0 && !isReading && (
         <p className="muted empty">{q === '' ? 'No conversations yet.' : 'Nothing found.'}</p>
       )}
       {hasMore && (
@@ -45,26 +46,6 @@ export function ConversationList({ client, names, current, stale, onNew }: ListP
         </button>
       )}
     </nav>
-  )
-}
-
-function NewConversation({ names, onNew }: Pick<ListProps, 'names' | 'onNew'>) {
-  const [chosen, setChosen] = useState<string>()
-  const name = chosen ?? names[0]
-  if (name === undefined) return null
-  return (
-    <div className="new">
-      {names.length > 1 && (
-        <select aria-label="Agent" value={name} onChange={({ target }) => setChosen(target.value)}>
-          {names.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      )}
-      <button type="button" className="primary" onClick={() => onNew(name)}>
-        New conversation
-      </button>
-    </div>
   )
 }
 
@@ -81,21 +62,20 @@ function Row({
   readonly conversation: ListedConversation
   readonly isCurrent: boolean
 }) {
-  const { contextId, name, status, activeAt, newest } = conversation
+  const { contextId, name, status, activeAt, title } = conversation
   const badge = STATUS[status]
   return (
     <a href={addressOf(contextId)} aria-current={isCurrent ? 'page' : undefined}>
-      <span className="title">{newest ? shortText(newest, 80) : visible(contextId)}</span>
+      <span className="title">{title ? shortText(title, 80) : visible(contextId)}</span>
       <span className="meta">
-        {visible(name)} · <time dateTime={activeAt}>{agoText(activeAt)}</time>
+        {visible(name)} ·{' '}
+        <time dateTime={activeAt} title={new Date(activeAt).toLocaleString()}>
+          {agoText(activeAt)}
+        </time>
         {badge !== undefined && <span className={`badge ${status}`}>{badge}</span>}
       </span>
     </a>
   )
-}
-
-export function addressOf(contextId: string): string {
-  return `#/${encodeURIComponent(contextId)}`
 }
 
 function agoText(time: string): string {

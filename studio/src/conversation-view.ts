@@ -1,6 +1,6 @@
 /** A conversation as the page shows it: a fold of the events that the client gives. Pure. */
 import type { ClientEvent } from 'holdfast/client'
-import { answerIn, questionIn, type Source } from './source.ts'
+import { answerIn, type Source } from './source.ts'
 import {
   type Delta,
   type Entry,
@@ -11,6 +11,7 @@ import {
   type RequestData,
   textIn,
 } from './types.ts'
+import { messageIn } from './values-text.ts'
 import { reasonText } from './visible-text.ts'
 
 export type CallStatus =
@@ -64,14 +65,20 @@ interface ReplyItem {
   readonly reasoning: string
   /** Of a research answer. */
   readonly sources?: readonly Source[]
+  /** A node of a graph has written it on the way to the reply. */
+  readonly isStep?: true
 }
 
-export type Item =
-  | { readonly type: 'user'; readonly id: string; readonly text: string; readonly values?: Json }
-  | ReplyItem
-  | CallItem
-  | RequestItem
-  | NoticeItem
+export interface UserItem {
+  readonly type: 'user'
+  readonly id: string
+  /** Empty for values without a message. */
+  readonly text: string
+  /** Of a run, if they hold more than the text. */
+  readonly values?: Json
+}
+
+export type Item = UserItem | ReplyItem | CallItem | RequestItem | NoticeItem
 
 export interface Live {
   readonly text: string
@@ -98,6 +105,15 @@ export function withEvents(view: ConversationView, events: readonly ClientEvent[
   const fold = new Fold(view)
   for (const event of events) fold.add(event)
   return fold.view
+}
+
+/** The first message of the person among the first entries of a conversation. */
+export function titleOf(entries: readonly Entry[]): string | undefined {
+  const { items } = withEvents(
+    EMPTY,
+    entries.map((entry) => ({ type: 'entry', entry })),
+  )
+  return items.find((item): item is UserItem => item.type === 'user' && item.text !== '')?.text
 }
 
 class Fold {
@@ -148,17 +164,25 @@ class Fold {
 
   #turn({ type, data, seq }: Entry): void {
     this.#isRunning = type !== 'turn.end'
-    if (type === 'input') {
-      const values = data['values']
-      const question = questionIn(values)
-      const text = question ?? contentText(data['message'])
-      const user = { type: 'user', id: `entry-${seq}`, text } as const
-      this.#items.push(values === undefined || question !== undefined ? user : { ...user, values })
-    }
+    if (type === 'input') this.#items.push(userItem(seq, data))
     if (type !== 'turn.end') return
+    // The reply of a flow, which no entry holds. A model's own is an entry by now, unless it was cut off.
+    const isCut = data['outcome'] === 'cancelled' || data['outcome'] === 'failed'
+    if (this.#live !== undefined && !isCut) this.#reply({ id: `entry-${seq}`, text: this.#live.text })
     this.#live = undefined
     this.#ended += 1
     this.#outcome(seq, data)
+  }
+
+  /** Adds a reply, in the place of a step of the same text if the turn has one. */
+  #reply({ id, text, sources = [] }: Pick<ReplyItem, 'id' | 'text' | 'sources'>): void {
+    if (text === '') return
+    const since = this.#items.findLastIndex((item) => item.type === 'user')
+    const at = this.#items.findLastIndex((item) => item.type === 'reply' && item.text === text)
+    const reply: ReplyItem = { type: 'reply', id, text, reasoning: '', sources }
+    const known = at > since ? this.#items[at] : undefined
+    if (known?.type !== 'reply') this.#items.push(reply)
+    else if (known.isStep) this.#items[at] = reply
   }
 
   #outcome(seq: number, data: JsonObject): void {
@@ -175,11 +199,16 @@ class Fold {
   #model({ type, data, seq }: Entry): void {
     this.#live = type === 'model.start' ? SILENT : undefined
     if (type !== 'model.end') return
-    const parts = (data['content'] ?? []) as readonly JsonObject[]
-    const text = joined(parts, 'text')
-    const reasoning = joined(parts, 'reasoning')
-    if (text !== '' || reasoning !== '')
-      this.#items.push({ type: 'reply', id: `entry-${seq}`, text, reasoning })
+    this.#parts(`entry-${seq}`, data['content'])
+    if (data['error'] !== undefined)
+      this.#notice(seq, 'warning', `The model failed: ${reasonText(data['error'])}`)
+  }
+
+  /** The texts and calls of a message of a model. */
+  #parts(id: string, content: Json | undefined, step: Pick<ReplyItem, 'isStep'> = {}): void {
+    const parts = objectsIn(content)
+    const [text, reasoning] = [joined(parts, 'text'), joined(parts, 'reasoning')]
+    if (text !== '' || reasoning !== '') this.#items.push({ type: 'reply', id, text, reasoning, ...step })
     for (const { type: kind, callId, tool, args } of parts)
       if (kind === 'tool-call')
         this.#put({
@@ -190,8 +219,6 @@ class Fold {
           args: args ?? null,
           status: 'requested',
         })
-    if (data['error'] !== undefined)
-      this.#notice(seq, 'warning', `The model failed: ${reasonText(data['error'])}`)
   }
 
   #call({ type, data, seq }: Entry): void {
@@ -213,9 +240,21 @@ class Fold {
         status: error === undefined ? 'ok' : 'error',
         output: error ?? update ?? null,
       })
-    const answer = type === 'node.end' && error === undefined ? answerIn(update) : undefined
-    if (answer !== undefined)
-      this.#items.push({ type: 'reply', id: `entry-${seq}`, reasoning: '', ...answer })
+    if (type === 'node.end' && error === undefined) this.#written(seq, update)
+  }
+
+  /** The answer and the messages that a node has written. */
+  #written(seq: number, update: Json | undefined): void {
+    const answer = answerIn(update)
+    if (answer !== undefined) this.#reply({ id: `entry-${seq}`, ...answer })
+    const messages = objectsIn(isObject(update) ? update['messages'] : undefined)
+    for (const [at, { role, content }] of messages.entries()) {
+      if (role === 'assistant' && joined(objectsIn(content), 'text') !== answer?.text)
+        this.#parts(`entry-${seq}-${at}`, content, { isStep: true })
+      if (role === 'tool')
+        for (const { callId, status, output } of objectsIn(content))
+          this.#change(nameIn(callId), { status: status as CallStatus, output: output ?? null })
+    }
   }
 
   #task({ task, node, input }: JsonObject): void {
@@ -244,8 +283,7 @@ class Fold {
   }
 
   #imported({ data, seq }: Entry): void {
-    for (const [at, message] of ((data['messages'] ?? []) as readonly JsonObject[]).entries()) {
-      const { role, content } = message
+    for (const [at, { role, content }] of objectsIn(data['messages']).entries()) {
       const [id, text] = [`entry-${seq}-${at}`, contentText(content)]
       if (role === 'user') this.#items.push({ type: 'user', id, text })
       if (role === 'assistant' && text !== '') this.#items.push({ type: 'reply', id, text, reasoning: '' })
@@ -301,7 +339,7 @@ class Fold {
 }
 
 /** The text of a message; files by their names. */
-export function contentText(content: Json | undefined): string {
+function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   const parts = content as readonly Json[]
@@ -314,6 +352,18 @@ export function contentText(content: Json | undefined): string {
     })
     .filter((text) => text !== '')
     .join('\n')
+}
+
+function userItem(seq: number, data: JsonObject): UserItem {
+  const { values, message } = data
+  const found = messageIn(values)
+  const text = found?.text ?? contentText(message)
+  const isShown = values !== undefined && !found?.isAll
+  return { type: 'user', id: `entry-${seq}`, text, ...(isShown ? { values } : {}) }
+}
+
+function objectsIn(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as readonly Json[]).filter(isObject) : []
 }
 
 function joined(parts: readonly JsonObject[], type: string): string {

@@ -3,12 +3,13 @@ import { ClientError, type HoldfastClient, type SendMessage } from 'holdfast/cli
 import { useEffect, useMemo, useState } from 'react'
 import { Chat } from './chat.tsx'
 import { Composer } from './composer.tsx'
+import { ConnectionNotice, ConversationHeader, nameIn, type PanelName } from './conversation-header.tsx'
 import { Code } from './markdown.tsx'
 import type { Source } from './source.ts'
 import { PassagePanel } from './sources.tsx'
 import { Timeline } from './timeline.tsx'
 import type { Json, Names } from './types.ts'
-import { type Connection, type Followed, useConversation } from './use-conversation.ts'
+import { type Followed, useConversation } from './use-conversation.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 interface ConversationProps {
@@ -20,7 +21,7 @@ interface ConversationProps {
   readonly onUnauthorized: () => void
 }
 
-type Panel = 'timeline' | 'state' | Source | undefined
+type Panel = PanelName | Source | undefined
 
 export function Conversation({ client, contextId, names, onActivity, onUnauthorized }: ConversationProps) {
   const followed = useConversation(client, contextId)
@@ -30,7 +31,7 @@ export function Conversation({ client, contextId, names, onActivity, onUnauthori
   const actions = useActions(followed, { setProblem, onSource: setPanel })
   const name = nameIn(contextId)
   // A flow is a graph that takes messages.
-  const isGraph = names.agents.includes(name) ? names.graphs.includes(name) : kind === 'graph'
+  const isGraph = names.all.includes(name) ? names.graphs.includes(name) : kind === 'graph'
   useEffect(onActivity, [view.ended, view.isRunning, onActivity])
   useEffect(() => {
     if (connection.state === 'failed' && connection.error.status === 401) onUnauthorized()
@@ -41,7 +42,12 @@ export function Conversation({ client, contextId, names, onActivity, onUnauthori
   })
   return (
     <div className={panel === undefined ? 'conversation' : 'conversation with-panel'}>
-      <Header contextId={contextId} connection={connection} panel={panel} setPanel={setPanel} />
+      <ConversationHeader
+        contextId={contextId}
+        connection={connection}
+        panel={typeof panel === 'object' ? undefined : panel}
+        onToggle={(which) => setPanel(panel === which ? undefined : which)}
+      />
       <div className="body">
         <div className="talk">
           <Chat view={view} actions={actions.chat} onEarlier={followed.earlier} />
@@ -50,9 +56,9 @@ export function Conversation({ client, contextId, names, onActivity, onUnauthori
               {visible(problem)}
             </p>
           )}
-          <Trouble connection={connection} onRetry={followed.follow} />
+          <ConnectionNotice connection={connection} onRetry={followed.follow} />
           <Composer
-            key={contextId}
+            name={name}
             isGraph={isGraph}
             isRunning={view.isRunning}
             onSend={actions.send}
@@ -128,62 +134,6 @@ function useEscape(act: () => void): void {
   })
 }
 
-interface HeaderProps {
-  readonly contextId: string
-  readonly connection: Connection
-  readonly panel: Panel
-  readonly setPanel: (panel: Panel) => void
-}
-
-function Header({ contextId, connection, panel, setPanel }: HeaderProps) {
-  const toggle = (which: 'timeline' | 'state'): void => setPanel(panel === which ? undefined : which)
-  return (
-    <header className="top">
-      <a className="back" href="#/" aria-label="Back to the list">
-        ‹
-      </a>
-      <div className="who">
-        <h2>{visible(nameIn(contextId))}</h2>
-        <p className="muted mono">{visible(contextId.slice(contextId.indexOf(':') + 1))}</p>
-      </div>
-      <output className={`connection ${connection.state}`}>{connectionText(connection)}</output>
-      <button type="button" aria-pressed={panel === 'timeline'} onClick={() => toggle('timeline')}>
-        Timeline
-      </button>
-      <button type="button" aria-pressed={panel === 'state'} onClick={() => toggle('state')}>
-        State
-      </button>
-    </header>
-  )
-}
-
-function connectionText(connection: Connection): string {
-  switch (connection.state) {
-    case 'new':
-      return 'new'
-    case 'connecting':
-      return 'connecting…'
-    case 'connected':
-      return 'connected'
-    case 'reconnecting':
-      return 'reconnecting…'
-    case 'failed':
-      return 'not connected'
-  }
-}
-
-function Trouble({ connection, onRetry }: { readonly connection: Connection; readonly onRetry: () => void }) {
-  if (connection.state !== 'failed') return null
-  return (
-    <div className="notice error" role="alert">
-      <p>{visible(connection.error.message)}</p>
-      <button type="button" onClick={onRetry}>
-        Try again
-      </button>
-    </div>
-  )
-}
-
 /** The state of a graph, or the active values of an agent's conversation. */
 function State({ followed: { conversation, view } }: { readonly followed: Followed }) {
   const [state, setState] = useState<Json>()
@@ -203,11 +153,8 @@ function State({ followed: { conversation, view } }: { readonly followed: Follow
   return state === undefined ? (
     <p className="muted">Reading…</p>
   ) : (
-    <Code text={jsonText(state)} label="State" />
+    <div className="state">
+      <Code text={jsonText(state)} label="State" />
+    </div>
   )
-}
-
-function nameIn(contextId: string): string {
-  const colon = contextId.indexOf(':')
-  return colon < 0 ? contextId : contextId.slice(0, colon)
 }

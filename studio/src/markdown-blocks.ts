@@ -1,6 +1,6 @@
 /**
- * A small part of Markdown as data: paragraphs, headings, lists, code, bold, italics, and links to http and https. Anything
- * else stays the text that it is. Bounded patterns, so that no text is slow to read.
+ * A small part of Markdown as data: paragraphs, headings, lists, tables, quotes, code, bold, italics, and links to http and
+ * https. Anything else stays the text that it is. Bounded patterns, so that no text is slow to read.
  */
 
 export type Block =
@@ -8,11 +8,17 @@ export type Block =
   | { readonly type: 'heading'; readonly content: readonly Inline[] }
   | { readonly type: 'list'; readonly isOrdered: boolean; readonly start: number; readonly items: Inline[][] }
   | { readonly type: 'code'; readonly text: string }
+  | { readonly type: 'quote'; readonly content: readonly Inline[] }
+  /** The first row is the head. */
+  | { readonly type: 'table'; readonly rows: readonly Inline[][][] }
 
 export type Inline =
   | { readonly type: 'text' | 'code' | 'bold' | 'italic'; readonly text: string }
   | { readonly type: 'link'; readonly text: string; readonly href: string }
 
+/** The line below the head of a table. */
+const RULE = /^\s{0,3}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){0,99}\|?\s*$/
+const QUOTE = /^ {0,3}> ?/
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 const HEADING = /^ {0,3}#{1,6}\s+(.*)$/
 const ITEM = /^\s{0,12}(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/
@@ -33,11 +39,38 @@ export function blocksOf(text: string): Block[] {
       const end = endOfCode(lines, at + 1, fence)
       blocks.push({ type: 'code', text: lines.slice(at + 1, end).join('\n') })
       at = end
+    } else if (line.includes('|') && isRule(lines[at + 1])) {
+      endParagraph()
+      const end = endOf(lines, at + 2, (each) => each.includes('|'))
+      const rows = [line, ...lines.slice(at + 2, end)]
+      blocks.push({ type: 'table', rows: rows.map((row) => cellsOf(row)) })
+      at = end - 1
+    } else if (QUOTE.test(line)) {
+      endParagraph()
+      const end = endOf(lines, at, (each) => QUOTE.test(each))
+      const quoted = lines.slice(at, end).map((each) => each.replace(QUOTE, ''))
+      blocks.push({ type: 'quote', content: inlineOf(quoted.join('\n')) })
+      at = end - 1
     } else if (line.trim() === '') endParagraph()
     else if (!addLine(blocks, line, endParagraph)) paragraph.push(line)
   }
   endParagraph()
   return blocks
+}
+
+function isRule(line = ''): boolean {
+  return line.includes('|') && line.length < 1000 && RULE.test(line)
+}
+
+/** The first line from `from` on that is not one of them. */
+function endOf(lines: readonly string[], from: number, isOne: (line: string) => boolean): number {
+  const end = lines.findIndex((line, at) => at >= from && !isOne(line))
+  return end < 0 ? lines.length : end
+}
+
+function cellsOf(row: string): Inline[][] {
+  const cells = row.trim().replace(/^\|/, '').replace(/\|$/, '')
+  return cells.split(/(?<!\\)\|/).map((cell) => inlineOf(cell.trim().replaceAll('\\|', '|')))
 }
 
 function endOfCode(lines: readonly string[], from: number, fence: string): number {

@@ -1,9 +1,15 @@
 /** Markdown as React nodes: never HTML. A link shows where it leads. */
-import { memo, useState } from 'react'
+import { createContext, memo, useContext, useState } from 'react'
 import { type Block, blocksOf, type Inline } from './markdown-blocks.ts'
 import { visible } from './visible-text.ts'
 
 const MOST_SHOWN = 20_000
+
+/** Opens the source of a number in brackets; absent for a number without a source, and for any other text. */
+export type Citation = (number: number) => (() => void) | undefined
+
+/** The citations of the text inside of it. */
+export const Citations = createContext<Citation | undefined>(undefined)
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false)
@@ -57,6 +63,16 @@ function BlockView({ block }: { readonly block: Block }) {
           <InlineView content={block.content} />
         </p>
       )
+    case 'quote':
+      return (
+        <blockquote>
+          <p>
+            <InlineView content={block.content} />
+          </p>
+        </blockquote>
+      )
+    case 'table':
+      return <Table rows={block.rows} />
     case 'list': {
       const items = block.items.map((content, at) => (
         <li key={at}>
@@ -68,6 +84,35 @@ function BlockView({ block }: { readonly block: Block }) {
   }
 }
 
+function Table({ rows: [head = [], ...rows] }: { readonly rows: readonly Inline[][][] }) {
+  return (
+    <div className="table">
+      <table>
+        <thead>
+          <tr>
+            {head.map((cell, at) => (
+              <th key={at}>
+                <InlineView content={cell} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, number) => (
+            <tr key={number}>
+              {row.map((cell, at) => (
+                <td key={at}>
+                  <InlineView content={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
 function InlineView({ content }: { readonly content: readonly Inline[] }) {
   return content.map((part, at) => <Part key={at} part={part} />)
 }
@@ -76,7 +121,7 @@ function Part({ part }: { readonly part: Inline }) {
   const text = visible(part.text)
   switch (part.type) {
     case 'text':
-      return text
+      return <CitingText text={text} />
     case 'code':
       return <code>{text}</code>
     case 'bold':
@@ -86,6 +131,22 @@ function Part({ part }: { readonly part: Inline }) {
     case 'link':
       return <Link text={text} href={part.href} />
   }
+}
+
+/** A text whose `[1]` opens the source of that number. */
+function CitingText({ text }: { readonly text: string }) {
+  const citation = useContext(Citations)
+  if (citation === undefined) return text
+  return text.split(/(\[\d{1,3}\])/).map((part, at) => {
+    const number = Number(/^\[(\d+)\]$/.exec(part)?.[1])
+    const open = Number.isNaN(number) ? undefined : citation(number)
+    if (open === undefined) return part
+    return (
+      <button key={at} type="button" className="citation" aria-label={`Source ${number}`} onClick={open}>
+        {part}
+      </button>
+    )
+  })
 }
 
 function Link({ text, href }: { readonly text: string; readonly href: string }) {

@@ -1,12 +1,12 @@
 /** A question or an approval: its form while it is open, and its answer after that. */
 import { ClientError } from 'holdfast/client'
-import { type SubmitEvent, useId, useState } from 'react'
+import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react'
 import type { RequestItem } from './conversation-view.ts'
 import { Diff } from './diff.tsx'
 import { type Draft, draftOf, filled } from './form-draft.ts'
 import { FormField, optionText } from './form-field.tsx'
 import { Code, Markdown } from './markdown.tsx'
-import { type Json, type RequestData, textIn } from './types.ts'
+import { isObject, type Json, type RequestData, textIn } from './types.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 export type Answer = (requestId: string, value: Json) => Promise<void>
@@ -14,9 +14,22 @@ export type Answer = (requestId: string, value: Json) => Promise<void>
 export function RequestCard({ item, onAnswer }: { readonly item: RequestItem; readonly onAnswer: Answer }) {
   const { request, how } = item
   const id = useId()
+  const card = useRef<HTMLElement>(null)
+  const wasOpen = useRef(false)
+  useEffect(() => {
+    // The button that had the focus is gone with the form.
+    if (wasOpen.current && how !== undefined && document.activeElement === document.body)
+      card.current?.focus()
+    wasOpen.current = how === undefined
+  }, [how])
   const isApproval = request.from === 'approval'
   return (
-    <section className={`card request ${how === undefined ? 'open' : 'closed'}`} aria-labelledby={id}>
+    <section
+      ref={card}
+      tabIndex={-1}
+      className={`card request ${how === undefined ? 'open' : 'closed'}`}
+      aria-labelledby={id}
+    >
       <h3 id={id}>
         {isApproval ? 'Approval' : 'Question'}{' '}
         <span className={`badge ${how === undefined ? 'waiting' : ''}`}>{how ?? 'waits for you'}</span>
@@ -33,10 +46,13 @@ function About({ request: { about, prompt } }: { readonly request: RequestData }
   if (about === undefined) return null
   const { preview, tool, args, ...rest } = about
   const isNamed = typeof tool === 'string' && !prompt.includes(tool)
+  const isTold = args !== undefined && prompt.includes(JSON.stringify(args))
+  const isMore = isNamed || typeof preview === 'string' || Object.keys(rest).length > 0
+  if (!isMore && (args === undefined || isTold)) return null
   return (
     <div className="about">
       {isNamed && <p className="mono">{visible(tool)}</p>}
-      {args !== undefined && <Code text={jsonText(args)} label="Arguments" />}
+      {args !== undefined && !isTold && <Code text={jsonText(args)} label="Arguments" />}
       {typeof preview === 'string' && <Diff text={preview} />}
       {Object.keys(rest).length > 0 && <Code text={jsonText(rest)} label="Subject" />}
     </div>
@@ -45,8 +61,21 @@ function About({ request: { about, prompt } }: { readonly request: RequestData }
 
 function Given({ item: { how, value } }: { readonly item: RequestItem }) {
   if (how !== 'answered' || value === undefined) return null
-  const text = value === true ? 'Yes' : value === false ? 'No' : undefined
-  return text === undefined ? <Code text={jsonText(value)} label="Answer" /> : <p className="given">{text}</p>
+  const text = givenText(value)
+  return text === undefined ? (
+    <Code text={jsonText(value)} label="Answer" />
+  ) : (
+    <p className="given plain">{visible(text)}</p>
+  )
+}
+
+/** A text, or the answer to a confirmation with its reason. */
+function givenText(value: Json): string | undefined {
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+  if (!isObject(value)) return textIn(value)
+  const { approved, reason, ...others } = value
+  if (typeof approved !== 'boolean' || Object.keys(others).length > 0) return undefined
+  return `${approved ? 'Yes' : 'No'}${typeof reason === 'string' ? `: ${reason}` : ''}`
 }
 
 interface OpenProps {

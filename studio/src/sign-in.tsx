@@ -1,14 +1,18 @@
 /** Asks for the token of a server that authenticates its callers. */
-import { type SubmitEvent, useId, useState } from 'react'
+import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react'
 
 interface SignInProps {
   readonly wasRefused: boolean
   readonly onSignIn: (token: string) => void
+  /** Goes on without a token, where the server admits that. */
+  readonly onStay: (() => void) | undefined
 }
 
-export function SignIn({ wasRefused, onSignIn }: SignInProps) {
+export function SignIn({ wasRefused, onSignIn, onStay }: SignInProps) {
   const [token, setToken] = useState('')
   const id = useId()
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     if (token.trim() !== '') onSignIn(token.trim())
@@ -21,6 +25,7 @@ export function SignIn({ wasRefused, onSignIn }: SignInProps) {
           <label htmlFor={id}>Token or API key</label>
           <input
             id={id}
+            ref={field}
             type="password"
             autoComplete="off"
             value={token}
@@ -36,9 +41,16 @@ export function SignIn({ wasRefused, onSignIn }: SignInProps) {
             The server refused this token.
           </p>
         )}
-        <button type="submit" className="primary">
-          Sign in
-        </button>
+        <div className="actions">
+          <button type="submit" className="primary">
+            Sign in
+          </button>
+          {onStay && (
+            <button type="button" onClick={onStay}>
+              Go on without signing in
+            </button>
+          )}
+        </div>
       </form>
     </main>
   )

@@ -8,7 +8,7 @@ export interface Source {
   readonly title: string
   /** A path or an address. */
   readonly source: string
-  /** Undefined for a web page. */
+  /** Undefined for a document without pages. */
   readonly page?: number
   readonly quote: string
 }
@@ -36,20 +36,25 @@ function sourceOf({ number, kind, passageId, title, source, page, quote }: JsonO
       title: textIn(title) ?? '',
       source: textIn(source) ?? '',
       quote: textIn(quote) ?? '',
-      ...(typeof page === 'number' ? { page } : {}),
+      ...(typeof page === 'number' && !WITHOUT_PAGES.test(textIn(source) ?? '') ? { page } : {}),
     },
   ]
 }
 
-/** The question in the values of a run, if they hold nothing else. */
-export function questionIn(values: Json | undefined): string | undefined {
-  if (!isObject(values)) return undefined
-  const { messages, context, ...others } = values
-  const [first, ...more] = Array.isArray(messages) ? (messages as readonly Json[]) : []
-  const isMore = more.length > 0 || Object.keys(others).length > 0
-  const settings = isObject(context) ? Object.keys(context).filter((name) => name !== 'top_k') : []
-  if (isMore || settings.length > 0 || !isObject(first) || first['role'] !== 'user') return undefined
-  return textIn(first['content'])
+/** Formats without pages: journals of older versions have page 1 for them. */
+const WITHOUT_PAGES = /\.(?:md|markdown|docx|html?|txt)$/i
+const MARKDOWN = /\.(?:md|markdown)$/i
+
+/** The heading above a quote in a Markdown document, as far as the text around it has one. */
+export function sectionOf(
+  source: string,
+  { before, text }: { readonly before: string; readonly text: string },
+  quote: string,
+): string | undefined {
+  if (!MARKDOWN.test(source)) return undefined
+  const above = before + splitAtQuote(text, quote)[0]
+  const heading = [...above.matchAll(/^#{1,6}[^\S\n]+(\S[^\n]*)$/gm)].at(-1)?.[1]
+  return heading?.replaceAll(/[*`]|\s+#+\s*$/g, '')
 }
 
 /** The text around a quote and the quote itself; blanks of any kind count as one. */

@@ -2,7 +2,7 @@
 import { ClientError, type HoldfastClient, type SourcePassage } from 'holdfast/client'
 import { useEffect, useRef, useState } from 'react'
 import { Markdown } from './markdown.tsx'
-import { type Source, splitAtQuote } from './source.ts'
+import { type Source, sectionOf, splitAtQuote } from './source.ts'
 import { shortText, visible } from './visible-text.ts'
 
 interface SourcesProps {
@@ -43,6 +43,8 @@ interface PassageProps {
 
 export function PassagePanel({ client, source, onClose }: PassageProps) {
   const { passage, problem } = usePassage(client, source)
+  const section = passage && sectionOf(source.source, passage, source.quote)
+  const placed = source.page === undefined ? section && `Section ${visible(section)}` : `Page ${source.page}`
   const close = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     const opener = document.activeElement
@@ -64,7 +66,7 @@ export function PassagePanel({ client, source, onClose }: PassageProps) {
         <Markdown text={source.source} />
       ) : (
         <p className="muted">
-          {source.page === undefined ? '' : `Page ${source.page} · `}
+          {placed === undefined ? '' : `${placed} · `}
           <span className="mono path">{visible(source.source)}</span>
         </p>
       )}

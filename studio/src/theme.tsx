@@ -1,5 +1,5 @@
 /** Light or dark: as the system says, until the reader chooses. */
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 
 const THEME = 'holdfast-theme'
 
@@ -19,6 +19,12 @@ function currentTheme(): Theme {
 
 export function ThemeToggle() {
   const [theme, setTheme] = useState(currentTheme)
+  useEffect(() => {
+    const system = matchMedia('(prefers-color-scheme: dark)')
+    const changed = (): void => setTheme(currentTheme())
+    system.addEventListener('change', changed)
+    return () => system.removeEventListener('change', changed)
+  }, [])
   const toggle = (): void => {
     const next = currentTheme() === 'dark' ? 'light' : 'dark'
     localStorage.setItem(THEME, next)

@@ -7,9 +7,9 @@ export type RequestData = TurnResult['requests'][number]
 export type Json = NonNullable<TurnResult['output']> | null
 export type JsonObject = Entry['data']
 
-/** `graphs`: those of `agents` that take values. */
+/** The names of agents, flows and graphs; `graphs`: those of them that take values. */
 export interface Names {
-  readonly agents: readonly string[]
+  readonly all: readonly string[]
   readonly graphs: readonly string[]
 }
 

@@ -1,16 +1,18 @@
-/** The list of conversations, read again while the page is in sight, and the newest message of each. */
+/** The list of conversations, read again while the page is in sight, each with its title. */
 import { ClientError, type ConversationSummary, type HoldfastClient } from 'holdfast/client'
 import { useEffect, useRef, useState } from 'react'
-import { contentText } from './conversation-view.ts'
+import { titleOf } from './conversation-view.ts'
 
 export interface ListedConversation extends ConversationSummary {
-  /** The newest message; absent until it is read. */
-  readonly newest?: string
+  /** The first message of the person; absent until it is read, or if there is none. */
+  readonly title?: string
 }
 
 export interface Listed {
   readonly conversations: readonly ListedConversation[]
   readonly hasMore: boolean
+  /** True until the first answer of the server. */
+  readonly isReading: boolean
   readonly error?: ClientError
 }
 
@@ -21,13 +23,18 @@ export interface ListQuery {
 
 const REFRESH_MS = 5000
 const SEARCH_MS = 250
-/** As many newest messages are read at a time. */
+/** As many titles are read at a time. */
 const MOST_READ = 20
+/** The first message is the first entry, unless the conversation was imported, forked or pruned. */
+const FIRST_ENTRIES = 10
+const LONGEST_TITLE = 200
+
+type Titles = Map<string, string | undefined>
 
 /** Reads anew when `stale` changes. */
 export function useList(client: HoldfastClient, { q, limit }: ListQuery, stale: unknown): Listed {
-  const [listed, setListed] = useState<Listed>({ conversations: [], hasMore: false })
-  const newest = useRef(new Map<string, string>())
+  const [listed, setListed] = useState<Listed>({ conversations: [], hasMore: false, isReading: true })
+  const titles = useRef<Titles>(new Map())
   useEffect(() => {
     let isOver = false
     const read = async (): Promise<void> => {
@@ -36,13 +43,17 @@ export function useList(client: HoldfastClient, { q, limit }: ListQuery, stale: 
         const { conversations, next } = await client.list({ limit, ...(q === '' ? {} : { q }) })
         const show = (): void => {
           if (isOver) return
-          const found = conversations.map((each) => withNewest(each, newest.current))
-          setListed({ conversations: found, hasMore: next !== undefined && limit < 200 })
+          const found = conversations.map((each) => withTitle(each, titles.current))
+          setListed({
+            conversations: found,
+            hasMore: next !== undefined && limit < 200,
+            isReading: false,
+          })
         }
         show()
-        if (await readNewest(client, conversations, newest.current)) show()
+        if (await readTitles(client, conversations, titles.current)) show()
       } catch (error) {
-        if (!isOver) setListed((before) => ({ ...before, error: asError(error) }))
+        if (!isOver) setListed((before) => ({ ...before, isReading: false, error: asError(error) }))
       }
     }
     const first = setTimeout(() => void read(), q === '' ? 0 : SEARCH_MS)
@@ -56,28 +67,23 @@ export function useList(client: HoldfastClient, { q, limit }: ListQuery, stale: 
   return listed
 }
 
-function nameOf({ contextId, turn }: ConversationSummary): string {
-  return `${contextId} ${turn}`
+function withTitle(each: ConversationSummary, titles: Titles): ListedConversation {
+  const title = titles.get(each.contextId)
+  return title === undefined ? each : { ...each, title }
 }
 
-function withNewest(each: ConversationSummary, newest: ReadonlyMap<string, string>): ListedConversation {
-  const text = newest.get(nameOf(each))
-  return text === undefined ? each : { ...each, newest: text }
-}
-
-/** True if some were read. */
-async function readNewest(
+/** True if some were read. A title does not change, so each is read once. */
+async function readTitles(
   client: HoldfastClient,
   conversations: readonly ConversationSummary[],
-  newest: Map<string, string>,
+  titles: Titles,
 ): Promise<boolean> {
-  const missing = conversations.filter((each) => !newest.has(nameOf(each))).slice(0, MOST_READ)
-  for (const each of missing) {
-    const messages = await client.conversation(each.contextId).messages(6)
-    const texts = messages.map(({ role, content }) => (role === 'tool' ? '' : contentText(content)))
-    const last = texts.findLast((text) => text !== '') ?? ''
-    newest.set(nameOf(each), last.slice(0, 200).replace(/[*`#]/g, ''))
+  const missing = conversations.filter(({ contextId }) => !titles.has(contextId)).slice(0, MOST_READ)
+  const read = async (contextId: string): Promise<void> => {
+    const entries = await client.conversation(contextId).entries({ limit: FIRST_ENTRIES })
+    titles.set(contextId, titleOf(entries)?.slice(0, LONGEST_TITLE))
   }
+  await Promise.all(missing.map(({ contextId }) => read(contextId)))
   return missing.length > 0
 }
 

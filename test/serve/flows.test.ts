@@ -70,3 +70,27 @@ test('a name is listed once: agents and flows take messages, graphs take values'
   const client = createClient({ url })
   expect([await client.agents(), await client.graphs()]).toEqual([['helper', 'ask'], ['fill']])
 })
+
+test('the stream of a conversation has the reply of a flow before the end of each turn', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
+  const conversation = await createClient({ url }).create('ask')
+  for (const question of ['one?', 'two?']) await conversation.ask(question)
+  const seen: string[] = []
+  for await (const event of conversation.events()) {
+    if (event.type === 'text') seen.push(`${event.turn} ${event.text}`)
+    if (event.type === 'entry' && event.entry.type === 'turn.end') seen.push('end')
+    if (seen.filter((each) => each === 'end').length === 2) break
+  }
+  expect(seen).toEqual(['1 You asked: one?', 'end', '2 You asked: two?', 'end'])
+})
+
+test('a conversation of a flow is found by the words of its person', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
+  const client = createClient({ url })
+  await client.conversation('ask:1').ask('Where is the "green" boat?')
+  await client.conversation('ask:2').ask('And the other?')
+  const found = async (q: string) =>
+    (await client.list({ q })).conversations.map(({ contextId }) => contextId)
+  expect(await found('"GREEN" boat')).toEqual(['ask:1'])
+  expect(await found('answer')).toEqual([])
+})

@@ -4,6 +4,7 @@ import type { ConversationInfo } from '../../host/index.ts'
 import { callerName } from '../caller.ts'
 import { keyHeader } from '../key-header.ts'
 import { notFound } from '../problem.ts'
+import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
@@ -341,7 +342,7 @@ async function events(call: RouteCall): Promise<Response> {
   if (call.request.method === 'HEAD') return new Response(null, { headers: streamHeaders(form) })
   const { signal, leave } = streams.enter(callerName(call.caller), call.request)
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
-  return streamResponse(stream, { form, onClose: leave })
+  return streamResponse(withFlowReplies(host, keyOf(call), stream), { form, onClose: leave })
 }
 
 function ownerOf({ tenant, actor }: RouteCall['caller']) {

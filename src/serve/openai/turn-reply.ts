@@ -103,7 +103,7 @@ export async function storedReply(
   const events: HostEvent[] = []
   for (const entry of entries) {
     if (entry.turn !== turn) continue
-    if (entry.type === 'turn.end') for await (const text of flowReply(host, key, turn)) events.push(text)
+    if (entry.type === 'turn.end') for await (const text of flowReply(host, key, entry)) events.push(text)
     events.push({ type: 'entry', entry })
   }
   return replyEvents(host, key, events)

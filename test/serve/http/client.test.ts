@@ -16,6 +16,7 @@ describe('the client', () => {
     const conversation = await client.create('a')
     expect(await conversation.ask('Hi')).toMatchObject({ status: 'completed', text: 'Hello.' })
     expect(await conversation.messages()).toHaveLength(2)
+    expect(await conversation.entries({ from: 1, limit: 1 })).toMatchObject([{ seq: 1, type: 'input' }])
     expect((await conversation.trace(1)).length).toBeGreaterThan(0)
     const fork = await conversation.fork()
     expect((await fork.get()).turn).toBe(1)

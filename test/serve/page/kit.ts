@@ -92,16 +92,18 @@ export async function servePage(
 
 export interface Opened {
   readonly page: Page
-  /** Violations of the policy, errors of the page, and requests that left the server. */
+  /** Errors in the console, errors of the page, and requests that left the server. */
   readonly problems: string[]
 }
 
-export async function openPage(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<Opened> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+export interface OpenOptions extends BrowserContextOptions {
+  /** Errors in the console that the test brings about. */
+  readonly expected?: RegExp
+}
+
+export async function openPage(browser: Browser, url: string, options: OpenOptions = {}): Promise<Opened> {
+  const { expected, ...rest } = options
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...rest })
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE_MS)
   const problems: string[] = []
@@ -111,17 +113,18 @@ export async function openPage(
     void dialog.dismiss()
   })
   page.on('console', (message) => {
-    if (/Content Security Policy|TrustedHTML|Trusted Type/i.test(message.text()))
-      problems.push(message.text())
+    if (message.type() === 'error' && !expected?.test(message.text())) problems.push(message.text())
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(url)) problems.push(`request to ${request.url()}`)
+    if (!request.url().startsWith(new URL(url).origin)) problems.push(`request to ${request.url()}`)
   })
   await page.goto(url)
   return { page, problems }
 }
 
-export async function begin(page: Page, message: string): Promise<void> {
+/** Begins a conversation with an agent or a flow; without a name, with the one that is chosen. */
+export async function begin(page: Page, message: string, name?: string): Promise<void> {
+  if (name !== undefined) await page.getByLabel('Agent or flow').selectOption(name)
   await page.getByRole('button', { name: 'New conversation' }).click()
   await send(page, message)
 }
@@ -160,26 +163,4 @@ export async function tabTo(page: Page, name: string): Promise<void> {
     return
   }
   throw new Error(`Tab does not lead to ${name}`)
-}
-
-/** A form with every kind of field. */
-export const ADDRESS = {
-  type: 'object',
-  required: ['name', 'size', 'address'],
-  properties: {
-    name: { type: 'string', title: 'Name' },
-    people: { type: 'integer', title: 'People', description: 'How many come' },
-    size: { enum: ['small', 'large'], title: 'Size' },
-    outside: { type: 'boolean', title: 'Outside' },
-    address: {
-      type: 'object',
-      title: 'Address',
-      required: ['street'],
-      properties: { street: { type: 'string', title: 'Street', minLength: 3 } },
-    },
-    guests: { type: 'array', title: 'Guests', items: { $ref: '#/$defs/guest' } },
-  },
-  $defs: {
-    guest: { type: 'object', required: ['name'], properties: { name: { type: 'string', title: 'Guest' } } },
-  },
 }

@@ -1,27 +1,19 @@
 /** The built page: its files, and its behaviour in a real browser against a real server with a scripted model. */
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { buildPage } from '../../../scripts/build-page.ts'
-import { researchFlow } from '../../../src/flow/research/index.ts'
-import { END, graph, START, value } from '../../../src/graph/index.ts'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
-import { ask, defineTool, memoryStore } from '../../../src/index.ts'
+import { defineTool, memoryStore } from '../../../src/index.ts'
 import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../../../src/serve/http/index.ts'
-import { researchHttp } from '../../../src/serve/research/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
-import { memoryCorpus } from '../../flow/research/kit.ts'
 import { gate } from '../../turn/kit.ts'
-import { effectCounts } from '../http/processes/checks.ts'
-import { ServerProcess } from '../http/processes/fleet.ts'
 import { lowContrast } from './contrast.ts'
+import { DOCK, EVIL, type Everything, everything, HOSTILE, LONG_VALUE } from './fixtures.ts'
 import {
-  ADDRESS,
   begin,
   heldModel,
   launch,
@@ -35,8 +27,6 @@ import {
   servePage,
   tabTo,
 } from './kit.ts'
-
-const DIFF = '--- a/menu.txt\n+++ b/menu.txt\n@@ -1 +1 @@\n-Soup\n+Salad\n'
 
 let browser: Browser
 const serving: Served[] = []
@@ -75,7 +65,7 @@ async function open(url: string, options: Parameters<typeof openPage>[2] = {}): 
   return found.page
 }
 
-const FIRST_LOAD_BYTES = 200_000
+const FIRST_LOAD_BYTES = 100_000
 const CLIENT_BYTES = 15_000
 
 describe('the built page', () => {
@@ -90,7 +80,7 @@ describe('the built page', () => {
     http = await createHttp(host, { page: true })
   })
 
-  test('loads at most 200 KB, and the client has at most 15 KB', async () => {
+  test('loads at most 100 KB, and the client has at most 15 KB', async () => {
     const files = globSync('dist/page/**/*.{html,js,css,svg}')
     expect(files.length).toBeGreaterThanOrEqual(4)
     const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0)
@@ -155,49 +145,33 @@ describe('the built page', () => {
 describe.skipIf(noBrowser !== undefined)(
   `the page${noBrowser === undefined ? '' : ` (${noBrowser})`}`,
   () => {
-    test('streams a reply, shows calls with progress, result and refusal, and finds the conversation', async () => {
-      const cooked = gate()
-      const cook = defineTool({
-        name: 'cook',
-        description: 'Cooks.',
-        input: z.object({ dish: z.string() }),
-        run: async function* ({ dish }) {
-          yield `chopping for ${dish}`
-          await cooked.promise
-          return { plate: dish }
-        },
-      })
-      const { url } = await serveFor({
-        store: memoryStore(),
-        agents: {
-          kitchen: {
-            tools: [cook],
-            model: new ScriptedModel([
-              'Welcome.',
-              {
-                text: 'I cook.',
-                calls: [
-                  { tool: 'cook', args: { dish: 'soup' } },
-                  { tool: 'cook', args: { dish: 7 } },
-                ],
-              },
-              'Served **hot**.',
-              { stall: true, after: 'Slowly, very slowly' },
-            ]),
-          },
-          other: { model: new ScriptedModel([]) },
-        },
-      })
-      const page = await open(url)
-      await begin(page, 'Hello')
+    let shared: Served
+    let fixtures: Everything
+
+    beforeAll(async () => {
+      fixtures = everything()
+      shared = await servePage(fixtures.config, { mounts: fixtures.mounts })
+    })
+
+    afterAll(() => shared?.close())
+
+    test('begins with any of the names, streams a reply, shows calls, and finds the conversation', async () => {
+      const page = await open(shared.url)
+      const names = ['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research', 'think (graph)']
+      const choice = page.getByRole('region', { name: 'Begin a conversation' }).getByRole('link')
+      await choice.first().waitFor()
+      expect((await choice.allTextContents()).toSorted()).toEqual(names)
+      const options = await page.getByLabel('Agent or flow').locator('option').allTextContents()
+      expect(options.toSorted()).toEqual(names)
+      await choice.filter({ hasText: 'kitchen' }).click()
+      await send(page, 'Hello')
       await messages(page).getByText('Welcome.').waitFor()
       await send(page, 'Cook soup')
-      expect(await page.getByLabel('Agent').locator('option').allTextContents()).toEqual(['kitchen', 'other'])
       await messages(page).getByText('chopping for soup').waitFor()
       const refused = messages(page).locator('details.call.rejected')
       await refused.getByText('refused').waitFor()
       expect(await refused.locator('.problem').textContent()).toMatch(/dish/)
-      cooked.resolve()
+      fixtures.cook()
       await messages(page).locator('strong', { hasText: 'hot' }).waitFor()
       const done = messages(page).locator('details.call.ok')
       await done.locator('summary').click()
@@ -213,126 +187,79 @@ describe.skipIf(noBrowser !== undefined)(
       const entry = page.getByRole('complementary').locator('li', { hasText: 'tool.start' }).first()
       await entry.locator('summary').click()
       await entry.getByText('"idempotencyKey"').waitFor()
+      const row = page.getByRole('navigation').getByRole('link')
       await page.getByLabel('Search conversations').fill('once MORE')
-      await page
-        .getByRole('navigation')
-        .getByRole('link')
-        .getByText('Slowly')
-        .or(page.getByText('Once more').first())
-        .waitFor()
+      await row.waitFor()
+      expect(await row.locator('.title').textContent()).toBe('Hello')
+      expect(await row.locator('time').textContent()).toBe('now')
       await page.getByLabel('Search conversations').fill('no such words')
       await page.getByText('Nothing found.').waitFor()
     })
 
-    test('goes on after the server restarts in the middle of a reply: the next one gives the whole reply', async () => {
-      const store = memoryStore()
-      const half = { deltas: ['Half of', ' it and the rest.'] }
-      const first = await servePage({ store, agents: { a: { model: heldModel([half], gate().promise) } } })
-      const page = await open(first.url)
-      await begin(page, 'Tell me')
-      await messages(page).getByText('Half of', { exact: true }).waitFor()
-      await first.disconnect()
-      await page.getByText('reconnecting…').waitFor()
-      await first.close()
-      await serveFor(
-        { store, agents: { a: { model: new ScriptedModel(['That is all.']) } } },
-        { port: first.port },
-      )
-      await messages(page).getByText('That is all.').waitFor()
-      await page.getByText('connected', { exact: true }).waitFor()
-      expect(await messages(page).locator('.message').allInnerTexts()).toEqual([
-        expect.stringContaining('Tell me'),
-        expect.stringContaining('That is all.'),
-      ])
-      expect(await page.locator('[aria-live=polite]').textContent()).toContain('That is all.')
-    })
-
-    test('goes on after kill -9 in mid-turn, and an approval from before is answered', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'holdfast-page-'))
-      // Below the ports that outgoing connections take.
-      const port = 20_000 + (process.pid % 10_000)
-      // The sources find the page that this file has built.
-      const program = resolve('test/serve/http/processes/server-process.ts')
-      const place = { folder, port, program, options: { http: { page: true } } }
-      const first = await ServerProcess.start(place)
-      const running = await open(first.url)
-      await begin(running, 'Please do hold-1')
-      await expect.poll(() => effectCounts(folder).get('hold-1')).toBe(1)
-      await messages(running).locator('details.call').waitFor()
-      const waiting = await open(first.url)
-      await begin(waiting, 'Please do buy-2')
-      const approve = waiting.getByRole('button', { name: 'Approve' })
-      await approve.waitFor()
-
-      await first.kill()
-      for (const page of [running, waiting]) await page.getByText('reconnecting…').waitFor()
-      const second = await ServerProcess.start(place)
-      onTestFinished(async () => {
-        await second.kill()
-        rmSync(folder, { recursive: true, force: true })
-      })
-      for (const page of [running, waiting]) await page.getByText('connected', { exact: true }).waitFor()
-      await approve.click()
-      for (const [page, message] of [
-        [running, 'Please do hold-1'],
-        [waiting, 'Please do buy-2'],
-      ] as const) {
-        await messages(page).getByText('word 19').waitFor()
-        expect(await messages(page).locator('.message').allInnerTexts()).toEqual([
-          expect.stringContaining(message),
-          expect.stringContaining('word 0 word 1 '),
-        ])
-        expect(await messages(page).locator('.call.ok').count()).toBe(1)
-        expect(await messages(page).locator('.call').count()).toBe(1)
-      }
-      expect(Object.fromEntries(effectCounts(folder))).toEqual({ 'hold-1': 1, 'buy-2': 1 })
-    })
-
-    test('approves and answers by keyboard alone, with errors of the form and of the server', async () => {
-      const seen: unknown[] = []
+    test('shows the name of the only agent, and goes on after a restart of the server', async () => {
       const pay = defineTool({
         name: 'pay',
         description: 'Pays.',
-        input: z.object({ euros: z.number() }),
-        approve: 'always',
-        run: ({ euros }) => ({ paid: euros }),
-      })
-      const book = defineTool({
-        name: 'book',
-        description: 'Books.',
         input: z.object({}),
-        run: (_, { answers }) => {
-          if (answers['table'] === undefined)
-            return ask([
-              { kind: 'data', name: 'table', prompt: 'Which table?', schema: ADDRESS },
-              {
-                kind: 'choice',
-                name: 'extras',
-                prompt: 'Extras?',
-                options: ['bread', { name: 'wine' }],
-                multiple: true,
-              },
-              { kind: 'confirmation', name: 'change', prompt: 'Change the menu?', about: { preview: DIFF } },
-            ])
-          seen.push(answers)
-          return 'booked'
-        },
+        approve: 'always',
+        run: () => 'paid',
       })
-      const { url } = await serveFor({
-        store: memoryStore(),
-        agents: {
-          a: {
-            tools: [pay, book],
-            model: new ScriptedModel([
-              { calls: [{ tool: 'pay', args: { euros: 5 } }] },
-              { calls: [{ tool: 'book' }] },
-              'All done.',
-            ]),
-          },
-        },
+      const config = (model: Parameters<typeof heldModel>[0], until: Promise<unknown>): HostConfig => ({
+        store,
+        agents: { only: { tools: [pay], model: heldModel(model, until) } },
       })
-      const page = await open(url)
-      await page.getByRole('button', { name: 'New conversation' }).focus()
+      const store = memoryStore()
+      const half = { deltas: ['Half of', ' it and the rest.'] }
+      const script = [{ calls: [{ tool: 'pay' }] }, half]
+      const first = await servePage(config(script, gate().promise))
+      const cut = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/
+      const [waiting, running] = [
+        await open(first.url, { expected: cut }),
+        await open(first.url, { expected: cut }),
+      ]
+      await waiting.getByLabel('Message', { exact: true }).waitFor()
+      expect(await waiting.getByRole('navigation').locator('.only').textContent()).toBe('only')
+      expect(await waiting.getByRole('combobox').count()).toBe(0)
+      await send(waiting, 'Please pay')
+      const approve = waiting.getByRole('button', { name: 'Approve' })
+      await approve.waitFor()
+      await begin(running, 'Tell me')
+      await messages(running).getByText('Half of', { exact: true }).waitFor()
+
+      await first.disconnect()
+      for (const page of [waiting, running]) {
+        await page.getByText('reconnecting…').waitFor()
+        await page.getByRole('alert').getByText('The connection to the server is lost').waitFor()
+      }
+      // A conversation that is opened while the server is away comes with it, too.
+      await waiting.goto(`${first.url}/#/`)
+      await waiting.goBack()
+      await first.close()
+      await serveFor(config(['That is all.', 'It is paid.'], Promise.resolve()), { port: first.port })
+      await messages(running).getByText('That is all.').waitFor()
+      await running.getByText('connected', { exact: true }).waitFor()
+      expect(await running.getByRole('alert').count()).toBe(0)
+      expect(await messages(running).locator('.message').allInnerTexts()).toEqual([
+        expect.stringContaining('Tell me'),
+        expect.stringContaining('That is all.'),
+      ])
+      expect(await running.locator('[aria-live=polite]').textContent()).toContain('That is all.')
+
+      await approve.click()
+      await messages(waiting).getByText('It is paid.').waitFor()
+      expect(await messages(waiting).locator('.call.ok').count()).toBe(1)
+      expect(await messages(waiting).locator('.message').allInnerTexts()).toEqual([
+        expect.stringContaining('Please pay'),
+        expect.stringContaining('It is paid.'),
+      ])
+    })
+
+    test('approves and answers by keyboard alone, with errors of the form and of the server', async () => {
+      const page = await open(shared.url, { expected: /400/ })
+      await page.getByLabel('Agent or flow').waitFor()
+      await tabTo(page, 'Agent or flow')
+      await page.keyboard.type('clerk')
+      await tabTo(page, 'New conversation')
       await page.keyboard.press('Enter')
       await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
       await page.keyboard.type('Pay')
@@ -340,7 +267,7 @@ describe.skipIf(noBrowser !== undefined)(
       await page.keyboard.type('and book')
       await page.keyboard.press('Enter')
       const approval = page.getByRole('region', { name: /Approval/ })
-      await approval.getByText('"euros": 5').waitFor()
+      await approval.getByText('{"euros":5}').waitFor()
       await tabTo(page, 'Reason (optional)')
       await page.keyboard.type('fine')
       await tabTo(page, 'Approve')
@@ -348,6 +275,8 @@ describe.skipIf(noBrowser !== undefined)(
 
       const form = page.getByRole('region', { name: /Question/ }).filter({ hasText: 'Which table?' })
       await form.waitFor()
+      expect(await approval.evaluate((card) => card === document.activeElement)).toBe(true)
+      expect(await approval.locator('.given').textContent()).toBe('Yes: fine')
       await tabTo(page, 'Name')
       await page.keyboard.press('Enter')
       await form.getByText('This is required.').first().waitFor()
@@ -386,7 +315,7 @@ describe.skipIf(noBrowser !== undefined)(
       await tabTo(page, 'No')
       await page.keyboard.press('Enter')
       await messages(page).getByText('All done.').waitFor()
-      expect(seen).toEqual([
+      expect(fixtures.seen).toEqual([
         {
           table: {
             name: 'Ann',
@@ -403,11 +332,8 @@ describe.skipIf(noBrowser !== undefined)(
     })
 
     test('shows the reply to a message that is sent while the page still looks for the conversation', async () => {
-      const { url } = await serveFor({
-        store: memoryStore(),
-        agents: { a: { model: new ScriptedModel(['Here.']) } },
-      })
-      const page = await open(url)
+      const page = await open(`${shared.url}/#/late:unknown`, { expected: /404/ })
+      await page.getByText('You have no conversation at this address.').waitFor()
       const stored = Promise.withResolvers<void>()
       // The answer that there is no such conversation arrives after the message was stored.
       await page.route(/\/conversations\/[^/?]+$/, async (route) => {
@@ -418,34 +344,18 @@ describe.skipIf(noBrowser !== undefined)(
       page.on('response', (response) => {
         if (response.url().endsWith('/messages') && response.request().method() === 'POST') stored.resolve()
       })
-      await begin(page, 'Hello')
+      await page.goto(`${shared.url}/#/late:chosen`)
+      await send(page, 'Hello')
       await messages(page).getByText('Here.').waitFor()
       expect(await messages(page).locator('.user').count()).toBe(1)
     })
 
     test('shows hostile text as text', async () => {
-      const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>'
-      const show = defineTool({
-        name: 'show',
-        description: 'Shows.',
-        input: z.object({ text: z.string() }),
-        run: ({ text }) => ({ html: text }),
-      })
-      const reply = `${evil} [run](javascript:alert(3)) [bank](https://example.org/x) [b](https://bank.test@evil.test/) \u202Eabc`
-      const { url } = await serveFor({
-        store: memoryStore(),
-        agents: {
-          a: {
-            tools: [show],
-            model: new ScriptedModel([{ calls: [{ tool: 'show', args: { text: evil } }] }, reply]),
-          },
-        },
-      })
-      const page = await open(url)
-      await begin(page, evil)
+      const page = await open(shared.url)
+      await begin(page, HOSTILE, 'crier')
       await messages(page).getByText('(https://example.org/x)').waitFor()
       const shown = await messages(page).locator('.reply').last().textContent()
-      expect(shown).toContain(evil)
+      expect(shown).toContain(HOSTILE)
       expect(shown).toContain('[run](javascript:alert(3))')
       expect(shown).toContain('⟨U+202E⟩abc')
       expect(
@@ -454,30 +364,45 @@ describe.skipIf(noBrowser !== undefined)(
           .evaluateAll((all) => all.map((each) => [each.getAttribute('href'), each.getAttribute('rel')])),
       ).toEqual([['https://example.org/x', 'noopener noreferrer']])
       expect(await page.locator('img, script:not([src])').count()).toBe(0)
-      expect(await messages(page).locator('.user').textContent()).toContain(evil)
+      expect(await messages(page).locator('.user').textContent()).toContain(HOSTILE)
       await messages(page).locator('.call summary').click()
       expect(await messages(page).getByLabel('Result').textContent()).toContain(
-        JSON.stringify(evil).slice(1, -1),
+        JSON.stringify(HOSTILE).slice(1, -1),
       )
     })
 
-    test('asks for a token, and keeps it in the session alone', async () => {
+    test('shows the public agent to a visitor, and the rest to whoever signs in', async () => {
       const key = {
         sha256: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
         tenant: 't',
         actor: 'ann',
       }
+      const open401 = { expected: /401/ }
       const { url } = await serveFor(
-        { store: memoryStore(), agents: { a: { model: new ScriptedModel(['Hello Ann.']) } } },
+        {
+          store: memoryStore(),
+          agents: {
+            guide: { trust: { public: true }, model: new ScriptedModel(['Hello visitor.']) },
+            clerk: { model: new ScriptedModel(['Hello Ann.']) },
+          },
+        },
         { authenticate: apiKeyAuth([key]) },
       )
-      const page = await open(url)
-      await page.getByLabel('Token or API key').fill('bar')
+      const page = await open(url, open401)
+      await begin(page, 'Hi')
+      await messages(page).getByText('Hello visitor.').waitFor()
+      expect(await page.getByRole('navigation').locator('.only').textContent()).toBe('guide')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Go on without' }).click()
+      await page.getByRole('navigation').getByRole('link', { name: 'Hi' }).waitFor()
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.keyboard.type('bar')
       await page.keyboard.press('Enter')
       await page.getByText('The server refused this token.').waitFor()
-      await page.getByLabel('Token or API key').fill('foo')
+      await page.keyboard.type('foo')
       await page.keyboard.press('Enter')
-      await begin(page, 'Hi')
+      await page.getByText('No conversations yet.').waitFor()
+      await begin(page, 'Hi', 'clerk')
       await messages(page).getByText('Hello Ann.').waitFor()
       expect(
         await page.evaluate(() => [
@@ -487,135 +412,132 @@ describe.skipIf(noBrowser !== undefined)(
         ]),
       ).toEqual(['{}', 'foo', ''])
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByLabel('Token or API key').waitFor()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
       expect(await page.evaluate(() => sessionStorage.getItem('holdfast-token'))).toBe(null)
+      await page.getByRole('navigation').getByRole('link', { name: 'guide' }).waitFor()
+
+      const { url: closed } = await serveFor(
+        { store: memoryStore(), agents: { a: { model: new ScriptedModel([]) } } },
+        { authenticate: apiKeyAuth([key]) },
+      )
+      const asked = await open(closed, open401)
+      await asked.getByLabel('Token or API key').fill('foo')
+      expect(await asked.getByRole('button', { name: 'Go on without' }).count()).toBe(0)
+      await asked.keyboard.press('Enter')
+      await asked.getByLabel('Message', { exact: true }).waitFor()
     })
 
-    test('runs a graph with values, and shows its state', async () => {
-      const store = memoryStore()
-      const flow = graph({ state: { question: value<string>(), answer: value<string>() } })
-        .addNode('think', ({ question }) => ({ answer: `because of ${question}` }))
-        .addEdge(START, 'think')
-        .addEdge('think', END)
-        .compile({ store })
-      const { url } = await serveFor({ store, graphs: { flow } })
-      const page = await open(url)
-      await page.getByRole('button', { name: 'New conversation' }).click()
+    test('runs a graph with values, and shows its whole state in a panel that scrolls', async () => {
+      const page = await open(`${shared.url}/#/new/think`)
       await page.getByLabel('Values (JSON)').fill('{ nonsense')
       await page.keyboard.press('Enter')
       await page.getByRole('alert').getByText('Values must be a JSON object').waitFor()
       await page.getByLabel('Values (JSON)').fill('{"question": "rain"}')
       await page.keyboard.press('Enter')
-      await messages(page).locator('details.call.ok', { hasText: 'think' }).waitFor()
+      await messages(page).locator('details.call.ok', { hasText: 'note' }).waitFor()
+      const user = messages(page).locator('.user')
+      expect(await user.locator('.plain').textContent()).toBe('rain')
+      await user.getByText('Values').click()
+      expect(await user.getByLabel('Values').textContent()).toContain('"question": "rain"')
       await page.getByRole('button', { name: 'State' }).click()
       const state = page.getByRole('complementary', { name: 'State' })
       await state.getByText('because of rain').waitFor()
-      expect(await state.locator('pre').textContent()).toContain('"question": "rain"')
+      const pre = state.locator('pre')
+      expect(await pre.textContent()).toContain(LONG_VALUE)
+      const hidden = (element: Element) => element.scrollHeight - element.clientHeight
+      expect(await pre.evaluate(hidden)).toBeLessThanOrEqual(0)
+      expect(await state.evaluate(hidden)).toBeGreaterThan(0)
+      const [panel, text] = [await state.boundingBox(), await pre.boundingBox()]
+      expect((text?.x ?? 0) + (text?.width ?? 0)).toBeLessThanOrEqual((panel?.x ?? 0) + (panel?.width ?? 0))
     })
 
-    test.each(['light', 'dark'] as const)(
-      'shows sources beside an answer and opens the passage in %s colours, wide and on a phone',
-      async (colorScheme) => {
-        const evil = '<img src=x onerror=alert(1)>'
-        const text = `It is old. The gate of the dock\nopens 2 hours before high tide. See ${evil} for more.`
-        const corpus = {
-          ...memoryCorpus([{ title: `Docks ${evil}`, pages: [text] }]),
-          surroundings: async () => ({ before: `Page top. ${evil} `, after: ' Page end.' }),
-        }
-        const { url } = await serveFor(
-          { store: memoryStore(), flows: { research: researchFlow({ corpus }) } },
-          { mounts: [researchHttp({ corpus })] },
-        )
-        const page = await open(url, { colorScheme, viewport: { width: 1280, height: 800 } })
-        await begin(page, 'When does the gate of the dock open?')
-        const source = page.getByRole('region', { name: 'Sources' }).getByRole('button')
-        await source.waitFor()
-        expect(await messages(page).locator('.user .plain').textContent()).toBe(
-          'When does the gate of the dock open?',
-        )
-        expect(await source.textContent()).toContain(`Docks ${evil}`)
-        const [answer, beside] = await Promise.all([
-          page.locator('.cited > .markdown').boundingBox(),
-          page.locator('.cited > .sources').boundingBox(),
-        ])
-        expect(beside?.x).toBeGreaterThanOrEqual((answer?.x ?? 0) + (answer?.width ?? 0))
-        await source.click()
-        const passage = page.getByRole('complementary', { name: 'Passage' })
-        await passage.getByText('Page top.').waitFor()
-        expect(await passage.locator('mark').textContent()).toBe(
-          'The gate of the dock\nopens 2 hours before high tide.',
-        )
-        expect(await passage.locator('.text').textContent()).toBe(`Page top. ${evil} ${text} Page end.`)
-        expect(await passage.textContent()).toContain('Page 1')
-        expect(await page.locator('img').count()).toBe(0)
-        expect(await page.evaluate(lowContrast)).toEqual([])
-        await picture(page, `research-wide-${colorScheme}`)
-        await page.setViewportSize({ width: 320, height: 640 })
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-        expect(await page.evaluate(lowContrast)).toEqual([])
-        await picture(page, `research-passage-${colorScheme}`)
-        await passage.getByRole('button', { name: 'Close' }).click()
-        await source.waitFor()
-        expect(await source.evaluate((element) => element === document.activeElement)).toBe(true)
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-        await picture(page, `research-phone-${colorScheme}`)
-        // The next message is a message, not values.
-        await send(page, 'And the depth of the dock?')
-        await messages(page).locator('.user').nth(1).waitFor()
-      },
-    )
+    test('shows the message and the reply of each turn of a flow', async () => {
+      const page = await open(shared.url)
+      await begin(page, 'Why?', 'oracle')
+      await messages(page).locator('strong', { hasText: 'Why?' }).waitFor()
+      await send(page, 'How?')
+      await messages(page).locator('strong', { hasText: 'How?' }).waitFor()
+      await page.reload()
+      await messages(page).locator('strong', { hasText: 'How?' }).waitFor()
+      expect(await messages(page).locator('.user .plain').allTextContents()).toEqual(['Why?', 'How?'])
+      expect(await messages(page).locator('.reply .markdown').allTextContents()).toEqual([
+        'You asked: Why?',
+        'You asked: How?',
+      ])
+      expect(await messages(page).locator('.user').first().getByLabel('Values').isVisible()).toBe(false)
+      await page.getByRole('navigation').getByRole('link', { name: 'Why?' }).waitFor()
+    })
 
-    test.each(['light', 'dark'] as const)(
-      'has contrast in %s colours, and fits a width of 320',
-      async (colorScheme) => {
-        const { url } = await serveFor({
-          store: memoryStore(),
-          agents: {
-            a: {
-              tools: [
-                defineTool({
-                  name: 'fail',
-                  description: 'Fails.',
-                  input: z.object({}),
-                  run: () => {
-                    throw new Error('no such luck')
-                  },
-                }),
-                defineTool({
-                  name: 'pay',
-                  description: 'Pays.',
-                  input: z.object({ note: z.string() }),
-                  approve: 'always',
-                  run: () => 1,
-                }),
-              ],
-              model: new ScriptedModel([
-                {
-                  text: 'A `code`, a [link](https://example.org) and\n```\nlong_code_without_any_space_'.concat(
-                    'x'.repeat(300),
-                    '\n```',
-                  ),
-                  calls: [{ tool: 'fail' }],
-                },
-                { calls: [{ tool: 'pay', args: { note: 'y'.repeat(300) } }] },
-              ]),
-            },
-          },
-        })
-        const page = await open(url, { colorScheme, viewport: { width: 320, height: 640 } })
-        await begin(page, 'Hi')
-        await page.getByRole('button', { name: 'Approve' }).waitFor()
-        expect(await page.evaluate(lowContrast)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-        await page.getByRole('button', { name: 'Timeline' }).click()
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-        expect(await page.evaluate(lowContrast)).toEqual([])
-        await page.getByRole('link', { name: 'Back to the list' }).click()
-        await page.getByRole('navigation').getByRole('link').first().waitFor()
-        expect(await page.evaluate(lowContrast)).toEqual([])
-        await page.getByRole('button', { name: 'Dark colours' }).click()
-        expect(await page.evaluate(lowContrast)).toEqual([])
-      },
-    )
+    test('shows sources beside an answer and opens the passage, in both colours, wide and on a phone', async () => {
+      const page = await open(shared.url, { viewport: { width: 1280, height: 800 } })
+      await begin(page, 'When does the gate of the dock open?', 'research')
+      const source = page.getByRole('region', { name: 'Sources' }).getByRole('button')
+      await source.waitFor()
+      expect(await messages(page).locator('.user').innerText()).toContain(
+        'When does the gate of the dock open?',
+      )
+      expect(await messages(page).locator('.user').getByText('Values').count()).toBe(0)
+      expect(await source.textContent()).toContain(`Docks ${EVIL}`)
+      const [answer, beside] = await Promise.all([
+        page.locator('.cited > .markdown').boundingBox(),
+        page.locator('.cited > .sources').boundingBox(),
+      ])
+      expect(beside?.x).toBeGreaterThanOrEqual((answer?.x ?? 0) + (answer?.width ?? 0))
+      await source.click()
+      const passage = page.getByRole('complementary', { name: 'Passage' })
+      await passage.getByText('Page top.').waitFor()
+      expect(await passage.locator('mark').textContent()).toBe(
+        'The gate of the dock\nopens 2 hours before high tide.',
+      )
+      expect(await passage.locator('.text').textContent()).toBe(`Page top. ${EVIL} ${DOCK} Page end.`)
+      expect(await passage.textContent()).toContain('Page 1')
+      expect(await page.locator('img').count()).toBe(0)
+      await eachColour(page, 'research-wide')
+      await passage.getByRole('button', { name: 'Close' }).click()
+      // The number in the answer opens the same passage.
+      await messages(page).getByRole('button', { name: 'Source 1' }).first().click()
+      await passage.locator('mark').waitFor()
+      await page.keyboard.press('Escape')
+      await source.click()
+      await page.setViewportSize({ width: 320, height: 640 })
+      await eachColour(page, 'research-passage')
+      await passage.getByRole('button', { name: 'Close' }).click()
+      await source.waitFor()
+      expect(await source.evaluate((element) => element === document.activeElement)).toBe(true)
+      await eachColour(page, 'research-phone')
+      // The next message is a message, not values.
+      await send(page, 'And the depth of the dock?')
+      await messages(page).locator('.user').nth(1).waitFor()
+    })
+
+    test('has contrast in both colours, and fits a width of 320', async () => {
+      const page = await open(shared.url, { viewport: { width: 320, height: 640 } })
+      await page.getByLabel('Agent or flow').waitFor()
+      await eachColour(page, 'home-phone')
+      await begin(page, 'Hi', 'frame')
+      await page.getByRole('button', { name: 'Approve' }).waitFor()
+      await eachColour(page, 'approval-phone')
+      await page.getByRole('button', { name: 'Timeline' }).click()
+      await eachColour(page, 'timeline-phone')
+      await page.getByRole('link', { name: 'Back to the list' }).click()
+      await page.getByRole('navigation').getByRole('link').first().waitFor()
+      await eachColour(page, 'list-phone')
+      await page.getByRole('button', { name: 'Dark colours' }).click()
+      expect(await page.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark')
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await page.getByRole('region', { name: 'Begin a conversation' }).waitFor()
+      expect(await page.evaluate(lowContrast)).toEqual([])
+    })
   },
 )
+
+/** Contrast in light and in dark colours, and a page that is not wider than its window. */
+async function eachColour(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await page.evaluate(lowContrast)).toEqual([])
+    await picture(page, `${name}-${colorScheme}`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+}

@@ -1,9 +1,11 @@
 /** The parts of the page that need no browser: Markdown, forms, and the fold of events. */
 import { describe, expect, test } from 'vitest'
-import { type ConversationView, EMPTY, withEvents } from '../../../studio/src/conversation-view.ts'
+import { problemText } from '../../../studio/src/call-outcome.ts'
+import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, filled } from '../../../studio/src/form-draft.ts'
 import { blocksOf } from '../../../studio/src/markdown-blocks.ts'
-import { answerIn, questionIn, splitAtQuote } from '../../../studio/src/source.ts'
+import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
+import { messageIn } from '../../../studio/src/values-text.ts'
 import { reasonText, visible } from '../../../studio/src/visible-text.ts'
 
 describe('Markdown', () => {
@@ -46,6 +48,29 @@ describe('Markdown', () => {
       { type: 'code', text: '<b>' },
       { type: 'list', isOrdered: true, start: 3, items: [[{ type: 'text', text: 'three' }]] },
     ])
+  })
+
+  test('has tables and quotes, and no table without its rule', () => {
+    const text = (cell: string) => (cell === '' ? [] : [{ type: 'text', text: cell }])
+    expect(
+      blocksOf('Look:\n| a | **b** |\n|:--|---|\n| 1 | x \\| y |\n|  | 2 |\nafter\n\n> one\n> two'),
+    ).toEqual([
+      { type: 'paragraph', content: text('Look:') },
+      {
+        type: 'table',
+        rows: [
+          [text('a'), [{ type: 'bold', text: 'b' }]],
+          [text('1'), text('x | y')],
+          [[], text('2')],
+        ],
+      },
+      { type: 'paragraph', content: text('after') },
+      { type: 'quote', content: text('one\ntwo') },
+    ])
+    expect(blocksOf('a | b\nc | d')).toEqual([{ type: 'paragraph', content: text('a | b\nc | d') }])
+    // A rule that is none ends the reading at once.
+    expect(blocksOf(`a|b\n${'|-'.repeat(5000)}x`)).toHaveLength(1)
+    expect(blocksOf(`a|b\n${'|-'.repeat(400)}x`)).toHaveLength(1)
   })
 
   test('shows characters that hide or reorder', () => {
@@ -102,24 +127,58 @@ describe('a research answer', () => {
     ])
   })
 
-  test('is the question of values that hold nothing else', () => {
-    const messages = [{ role: 'user', content: 'How deep?' }]
-    expect(questionIn({ messages })).toBe('How deep?')
-    expect(questionIn({ messages, context: { top_k: null } })).toBe('How deep?')
-    for (const values of [
-      { messages, context: { question: 'x' } },
-      { messages, other: 1 },
-      { messages: [...messages, ...messages] },
-      { messages: [{ role: 'assistant', content: 'x' }] },
-      'x',
-    ])
-      expect(questionIn(values)).toBeUndefined()
+  test('has a page only where its document has pages', () => {
+    const shown = (source: string, page?: number) => {
+      const given = { number: 1, kind: 'document', source, ...(page === undefined ? {} : { page }) }
+      return answerIn({ final_answer: 'A.', context: { sources: [given] } })?.sources[0]?.page
+    }
+    expect([shown('a.pdf', 3), shown('a.pdf'), shown('notes', 2)]).toEqual([3, undefined, 2])
+    // Journals of older versions have page 1 for every document.
+    for (const source of ['a.md', 'b.DOCX', 'c.html', 'd.txt']) expect(shown(source, 1)).toBeUndefined()
+  })
+
+  test('names the section of a quote in Markdown, if its heading is there', () => {
+    const passage = { before: '# Tides\n\n## Spring *tides*\n', text: 'High. A b.', after: '\n## Neap' }
+    expect(sectionOf('a.md', passage, 'A b.')).toBe('Spring tides')
+    expect(sectionOf('a.md', { ...passage, before: '', text: 'x\n# Late' }, 'x')).toBeUndefined()
+    expect(sectionOf('a.txt', passage, 'A b.')).toBeUndefined()
   })
 
   test('finds a quote whatever its blanks and signs are', () => {
     expect(splitAtQuote('A (b\n c)* d.', '(b c)*')).toEqual(['A ', '(b\n c)*', ' d.'])
     expect(splitAtQuote('A b.', 'c')).toEqual(['A b.', '', ''])
     expect(splitAtQuote('A b.', ' ')).toEqual(['A b.', '', ''])
+  })
+})
+
+describe('the values of a run', () => {
+  const messages = [{ role: 'user', content: 'How deep?' }]
+
+  test.each([
+    [{ messages }, 'How deep?', true],
+    [{ messages, context: { top_k: null } }, 'How deep?', true],
+    [{ task: 'Do it.', most: 1, messages: [{ role: 'user', content: 'Do it.' }] }, 'Do it.', false],
+    [{ messages: [{ role: 'assistant', content: [] }, ...messages] }, 'How deep?', false],
+    [{ question: 'Why?' }, 'Why?', false],
+    [{ question: 'Why?', depth: 2 }, 'Why?', false],
+    [{ from: 'a', to: 'b' }, undefined, false],
+    [{ messages: [{ role: 'assistant', content: 'x' }] }, undefined, false],
+    [{ question: ' ' }, undefined, false],
+    ['x', undefined, false],
+  ])('%j have the message %s', (values, text, isAll) => {
+    expect(messageIn(values)).toEqual(text === undefined ? undefined : { text, isAll })
+  })
+})
+
+describe('the outcome of a call', () => {
+  const item = { type: 'call', id: 'c', kind: 'tool', name: 'pay' } as const
+
+  test('that is unknown is said once', () => {
+    const output = 'Started, and nobody can say whether it happened. Check before doing it again.'
+    expect(problemText({ ...item, status: 'unknown', output })).toBe(output)
+    expect(problemText({ ...item, status: 'unknown', output: null })).toMatch(/nobody knows whether/)
+    expect(problemText({ ...item, status: 'error', output: { message: 'No luck.' } })).toBe('No luck.')
+    expect(problemText({ ...item, status: 'ok', output })).toBeUndefined()
   })
 })
 
@@ -159,5 +218,59 @@ describe('the view', () => {
     expect(lines(settled)).toEqual(['user', 'reply', 'look unknown', 'notice'])
     expect(settled.items.at(-1)).toMatchObject({ tone: 'error', text: 'It broke.', canContinue: true })
     expect([settled.isRunning, settled.ended, settled.entries.length]).toEqual([false, 1, 7])
+  })
+
+  const texts = ({ items }: ConversationView) =>
+    items.flatMap((item) => (item.type === 'reply' || item.type === 'user' ? [item.text] : []))
+
+  test('has the messages of nodes, and the reply of a flow once', () => {
+    const call = { type: 'tool-call', callId: 'c', tool: 'read', args: {} }
+    const run = withEvents(EMPTY, [
+      entry(1, 'input', { values: { task: 'Do it.' } }),
+      entry(2, 'graph.step', { tasks: [{ task: 'agent-1', node: 'agent' }] }),
+      entry(3, 'node.end', {
+        task: 'agent-1',
+        node: 'agent',
+        update: { messages: [{ role: 'assistant', content: [{ type: 'text', text: 'I read.' }, call] }] },
+      }),
+      entry(4, 'node.end', {
+        task: 'tools-1',
+        node: 'tools',
+        update: {
+          messages: [
+            { role: 'tool', content: [{ type: 'tool-result', callId: 'c', status: 'ok', output: 7 }] },
+          ],
+        },
+      }),
+      { type: 'text', turn: 1, text: 'It is 7.' },
+      entry(5, 'turn.end', { outcome: 'stop' }),
+    ])
+    expect(texts(run)).toEqual(['Do it.', 'I read.', 'It is 7.'])
+    expect(run.items.find(({ type, id }) => type === 'call' && id === 'c')).toMatchObject({
+      name: 'read',
+      status: 'ok',
+      output: 7,
+    })
+    // The same answer to another message is an answer again; one that a node has written is not.
+    const again = withEvents(run, [
+      entry(6, 'input', { values: { task: 'Again.' } }),
+      entry(7, 'node.end', { task: 'x', node: 'x', update: { final_answer: 'It is 7.' } }),
+      { type: 'text', turn: 2, text: 'It is 7.' },
+      entry(8, 'turn.end', { outcome: 'stop' }),
+    ])
+    expect(texts(again).slice(3)).toEqual(['Again.', 'It is 7.'])
+    const cut = withEvents(EMPTY, [
+      entry(1, 'model.start', {}),
+      delta('text.delta', { text: 'Half' }),
+      entry(2, 'turn.end', { outcome: 'cancelled' }),
+    ])
+    expect(texts(cut)).toEqual([])
+  })
+
+  test('gives the title of a conversation: the first message of the person', () => {
+    const input = { seq: 2, turn: 0, at: 0, type: 'input', v: 1, data: { message: 'Hello *you*' } } as never
+    const claim = { seq: 1, turn: 0, at: 0, type: 'claim', v: 1, data: {} } as never
+    expect(titleOf([claim, input])).toBe('Hello *you*')
+    expect(titleOf([claim])).toBeUndefined()
   })
 })
