@@ -151,6 +151,20 @@ describe('holdfast task', () => {
     const [, id = ''] = /· (task-\S+)/.exec(first.stderr) ?? []
     const round = (...words: string[]) =>
       launch({ args: ['task', '--config', CONFIG, '--continue', ...words], isTTY: false, cwd })
+    const shown = await launch({ args: ['show', '--config', CONFIG, id], isTTY: false, cwd })
+    expect(steady(shown.stdout).slice(3, 12)).toEqual([
+      '› Make the test pass',
+      'Plan 1',
+      '  1. Read sum.mjs.',
+      '  2. Mend it.',
+      '  3. Run the test.',
+      '✓ read_file path=sum.mjs → [sum.mjs: 3 lines, 45 bytes.] export function sum(a, b) { return a - b }',
+      'Todo: 0 of 2 done; next: 1. [ ] Read sum.mjs',
+      expect.stringContaining('✓ replace_in_file path=sum.mjs diff='),
+      expect.stringContaining('Updated sum.mjs'),
+    ])
+    expect(shown.stdout).toContain('\nsum() adds: the test passes.\n✓ verified\n')
+    expect(shown.stdout).not.toContain('planIteration')
     const told = await round('Now explain it')
     expect([told.code, told.stdout]).toEqual([0, 'It adds, as the test asks.\n'])
     expect(told.stderr).toContain(id)

@@ -28,7 +28,7 @@ import { costText } from '../terminal/exchange-lines.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { Screen } from '../terminal/screen.ts'
-import { oneLine } from '../terminal/text.ts'
+import { counted, oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, columnsOf, openServers, workspaceOf } from './context.ts'
 
@@ -290,7 +290,7 @@ function summaryOf({ ended, reason, planIteration, usage }: TaskResults): Styled
   const paint = ended === 'verified' ? green : ended === 'failed' || ended === 'not-verified' ? red : yellow
   const mark = ended === 'verified' ? '✓' : ended === 'failed' || ended === 'not-verified' ? '✗' : '!'
   const facts = [
-    ...(planIteration === 0 ? [] : [`${planIteration} ${planIteration === 1 ? 'plan' : 'plans'}`]),
+    ...(planIteration === 0 ? [] : [counted(planIteration, 'plan')]),
     `${usage.inputTokens} in, ${usage.outputTokens} out`,
     ...(usage.costUsd === 0 ? [] : [costText(usage.costUsd)]),
   ]
