@@ -30,7 +30,7 @@ interface Question {
 
 interface Place {
   readonly source: string
-  readonly page: number
+  readonly page: number | null
 }
 
 const [file, ...documents] = parseArgs({ allowPositionals: true }).positionals

@@ -1,11 +1,13 @@
 /** Builds a readable history from a journal: messages, calls, requests and answers, turn by turn. */
-import type { Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
+import type { Json, JsonObject, Message, OutcomeReason, Usage, UserContent } from 'holdfast'
 import type { Entry, EntryData } from 'holdfast/journal'
 import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {
   readonly turn: number
   readonly at: number
+  /** The name of the graph that ran. */
+  readonly graph?: string
   /** The messages that the turn takes; none if it continues an earlier one. */
   readonly said: readonly string[]
   readonly steps: readonly Step[]
@@ -43,6 +45,7 @@ export type Step =
   | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
 
 interface Building extends Exchange {
+  graph?: string
   said: string[]
   steps: Step[]
   outcome?: OutcomeReason
@@ -67,9 +70,13 @@ class ExchangeBuilder {
   readonly #calls = new Map<string, { readonly tool: string; readonly args: Json }>()
   readonly #handlers: EntryHandlers = {
     input: ({ message, values }, { seq }) =>
-      void this.#inputs.set(seq, values === undefined ? textOf(message) : JSON.stringify(values)),
+      void this.#inputs.set(seq, values === undefined ? textOf(message) : valuesText(values)),
     'turn.start': (_, entry) => {
       this.exchanges.push({ turn: entry.turn, at: entry.at, said: this.#taken(entry), steps: [] })
+    },
+    'graph.start': ({ graph }) => {
+      const exchange = this.exchanges.at(-1)
+      if (exchange !== undefined) exchange.graph = graph
     },
     take: ({ as }, entry) => {
       if (as === 'message') for (const text of this.#taken(entry)) this.#add({ type: 'said', text })
@@ -134,6 +141,14 @@ class ExchangeBuilder {
   #add(step: Step): void {
     this.exchanges.at(-1)?.steps.push(step)
   }
+}
+
+/** The message in the values of a flow, else the values. */
+function valuesText(values: JsonObject): string {
+  const { messages } = values
+  const last = Array.isArray(messages) ? (messages.at(-1) as Partial<Message> | undefined) : undefined
+  if (last?.role !== 'user' || last.content === undefined) return JSON.stringify(values)
+  return textOf(last.content)
 }
 
 function textOf(message: UserContent): string {

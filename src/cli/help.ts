@@ -9,6 +9,12 @@ const model: OptionForm = {
   short: 'm',
   help: 'such as openai/gpt-4.1-mini, or reflex, which is built in',
 }
+/** Reflex plans no task. */
+const languageModel: OptionForm = {
+  takes: 'MODEL',
+  short: 'm',
+  help: 'such as openai/gpt-4.1-mini; reflex cannot plan a task',
+}
 const mcp: OptionForm = { takes: 'FILE', help: 'MCP servers of this JSON file, for their tools' }
 const json: OptionForm = { help: 'for programs' }
 
@@ -84,9 +90,9 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     name: 'task',
     summary: 'plan a task, carry it out with tools, and verify it',
     usage:
-      '"TASK" | - | --continue [ID] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
+      '"TASK" | - | --continue [ID] ["MESSAGE"] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
     about:
-      'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
+      'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nWith a message, --continue begins a further round: a new plan that knows the results so far.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: {
       cwd: { takes: 'DIR', help: 'the working folder; else this one' },
@@ -94,15 +100,16 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
       mcp,
       'no-planning': { help: 'no plan, and no second attempt' },
-      continue: { help: 'go on with the task ID; else with the last one' },
+      continue: { help: 'go on with the task ID, else with the last one; with a message, a further round' },
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model, tools and plugins' },
-      model,
+      model: languageModel,
       json: { help: 'every event as a line of JSON; the last has type "outcome"' },
     },
     examples: [
       ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
       ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
       ['holdfast task --continue', 'go on where the last task stopped'],
+      ['holdfast task --continue "Now in French"', 'a further round of the last task'],
     ],
   },
   {
@@ -154,7 +161,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     words: { least: 0, most: 1 },
     options: {
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config instead of the task agent' },
-      model,
+      model: { ...languageModel, help: 'such as openai/gpt-4.1-mini; reflex only with --agent' },
       cwd: { takes: 'DIR', help: 'the folder of every session, whatever the editor says' },
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
       mcp,

@@ -54,7 +54,7 @@ export function namedContext(contextId: string, agents: readonly string[]): Name
   return agents.includes(agent) ? { agent, id: contextId.slice(colon + 1) } : undefined
 }
 
-/** The conversation by its full name, or by its id with one of the agents. */
+/** The conversation by its full name, or by its id: with one of the agents, else with any other name. */
 export async function findContext(
   store: Store | undefined,
   name: string,
@@ -63,7 +63,8 @@ export async function findContext(
   const full = contextKey({ ...LOCAL_OWNER, contextId: name })
   const keys = [full, ...(name.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: name })))]
   const heads = store === undefined ? [] : await Promise.all(keys.map((key) => store.head(key)))
-  const found = heads.filter((head) => head !== undefined && head.status !== 'erased') as Head[]
+  const known = heads.filter((head) => head !== undefined && head.status !== 'erased') as Head[]
+  const found = known.length === 0 && store !== undefined ? await withId(store, name) : known
   const [head, ...others] = found
   if (head === undefined)
     throw new Refusal(
@@ -76,6 +77,14 @@ export async function findContext(
   if (others.length === 0 || head.key.contextId === name) return head
   const names = found.map(({ key }) => key.contextId)
   throw wrongUsage(`${JSON.stringify(name)} matches ${names.join(' or ')}. Give the full name.`)
+}
+
+/** The conversations of any program whose names end with this id. */
+async function withId(store: Store, id: string): Promise<Head[]> {
+  const heads = await listContexts(store)
+  return heads
+    .filter(({ key, status }) => key.contextId.endsWith(`:${id}`) && status !== 'erased')
+    .toSorted((a, b) => (a.key.contextId < b.key.contextId ? -1 : 1))
 }
 
 /** Unique, and sorted by time. */

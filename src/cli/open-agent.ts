@@ -8,6 +8,7 @@ import { checkModel, chooseModel, type ModelChoice } from './config/choose-model
 import type { AgentDefinition } from './config/define-config.ts'
 import { type McpTools, withMcp } from './mcp-tools.ts'
 import { keyOf } from './names.ts'
+import { unusable } from './refusal.ts'
 import type { Workspace } from './workspace.ts'
 
 /** An agent whose config and model were checked, without a write. */
@@ -15,6 +16,8 @@ export interface ReadyAgent {
   readonly name: string
   readonly definition: AgentDefinition
   readonly choice: ModelChoice
+  /** False: the model follows rules, as reflex does. */
+  readonly writesText: boolean
   /** The folder of conversations, and of logs. */
   readonly folder: string
   readonly mcp?: McpTools | undefined
@@ -32,8 +35,16 @@ export async function readyAgent(
 ): Promise<ReadyAgent> {
   const { name, definition } = workspace.agent(agent)
   const choice = chooseModel({ option: model, agent: definition, env })
-  await checkModel(choice, definition)
-  return { name, definition, choice, folder: workspace.folder, mcp: workspace.mcp }
+  const { capabilities } = await checkModel(choice, definition)
+  const writesText = capabilities?.freeText !== false
+  return { name, definition, choice, writesText, folder: workspace.folder, mcp: workspace.mcp }
+}
+
+/** Throws if the model could not plan a task. */
+export function checkLanguageModel({ choice, writesText }: ReadyAgent): void {
+  if (writesText) return
+  const why = choice.why ?? 'works by rules; name a language model: --model openai/gpt-4.1-mini'
+  throw unusable(`reflex cannot plan a task: it ${why}.`)
 }
 
 export interface OpenAgentOptions {

@@ -22,6 +22,8 @@ export interface WorkspaceOptions {
 }
 
 const BUILTIN = 'assistant'
+/** The conversations of `holdfast task` and `holdfast research`. */
+const COMMAND_NAMES: readonly string[] = ['task', 'research']
 
 export class Workspace {
   readonly folder: string
@@ -53,6 +55,18 @@ export class Workspace {
     if (path !== undefined) return new Workspace(folder, await loadConfig(path), path)
     const agents = { [BUILTIN]: builtinAgent(() => join(folder, 'notes')) }
     return new Workspace(folder, { agents, default: BUILTIN })
+  }
+
+  /** The names before the ids of conversations: agents, graphs and flows of the config, and those of commands. */
+  get names(): readonly string[] {
+    const { graphs = {}, flows = {} } = this.serve ?? {}
+    return [...new Set([this.agents, graphs, flows].flatMap(Object.keys)), ...COMMAND_NAMES]
+  }
+
+  /** The name of `--agent`, or all. Throws if there is none of that name. */
+  namesFrom(agent: string | undefined): readonly string[] {
+    if (agent === undefined) return this.names
+    return [this.names.includes(agent) ? agent : this.agent(agent).name]
   }
 
   /** The agent of this name, or the default one. */

@@ -62,7 +62,8 @@ export interface SourcePassage {
   readonly document_id: string
   readonly title: string
   readonly source: string
-  readonly page: number
+  /** Null: the document has no pages. */
+  readonly page: number | null
   readonly before: string
   readonly text: string
   readonly after: string

@@ -11,13 +11,13 @@ export function builtinParsers(reader: DocumentProcess): readonly Parser[] {
       extensions: ['pdf'],
       parse: (file) => reader.parse('pdf', file),
     },
-    { id: 'docx-1', extensions: ['docx'], parse: (file) => reader.parse('docx', file) },
-    { id: 'html-1', extensions: ['html', 'htm', 'xhtml'], parse: (file) => reader.parse('html', file) },
+    { id: 'docx-2', extensions: ['docx'], parse: (file) => reader.parse('docx', file) },
+    { id: 'html-2', extensions: ['html', 'htm', 'xhtml'], parse: (file) => reader.parse('html', file) },
     {
-      id: 'markdown-1',
+      id: 'markdown-2',
       extensions: ['md', 'markdown'],
       parse: async ({ bytes }: DocumentFile) => parseMarkdown(bytes),
     },
-    { id: 'text-1', extensions: ['txt', 'text'], parse: async ({ bytes }: DocumentFile) => parseText(bytes) },
+    { id: 'text-2', extensions: ['txt', 'text'], parse: async ({ bytes }: DocumentFile) => parseText(bytes) },
   ]
 }

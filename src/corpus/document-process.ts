@@ -1,8 +1,5 @@
-/**
- * The program of a process that reads documents. A process of its own, because a document decides how much time and
- * memory its reading takes: a process can be ended, and a thread that runs out of memory may take its process along.
- */
-import { isMainThread, Worker } from 'node:worker_threads'
+/** The program of a process that reads documents: a document decides how much time and memory its reading takes. */
+import { answerRequests } from '../base/index.ts'
 import { parseDocx } from './docx-text.ts'
 import { parseHtml } from './html-text.ts'
 import { DocumentError, type DocumentLimits, type ParsedDocument, type SkipCode } from './parser.ts'
@@ -10,25 +7,19 @@ import { parsePdf } from './pdf-text.ts'
 
 export type ProcessFormat = 'pdf' | 'docx' | 'html'
 
-export interface ProcessRequest {
+export interface DocumentRequest {
   readonly format: ProcessFormat
   readonly bytes: Uint8Array
   readonly limits: Required<DocumentLimits>
 }
 
-export type ProcessReply = ParsedDocument | { readonly code: SkipCode; readonly reason: string }
+export type DocumentReply = ParsedDocument | { readonly code: SkipCode; readonly reason: string }
 
 type Parse = (bytes: Uint8Array, limits: Required<DocumentLimits>) => Promise<ParsedDocument>
 
 const FORMATS: Readonly<Record<ProcessFormat, Parse>> = { pdf: parsePdf, docx: parseDocx, html: parseHtml }
 
-/** No document may cause a request. The parsers make none; this holds when one of them changes. */
-function closeNetwork(): void {
-  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
-    Object.defineProperty(globalThis, name, { value: undefined })
-}
-
-async function parse({ format, bytes, limits }: ProcessRequest): Promise<ProcessReply> {
+async function parse({ format, bytes, limits }: DocumentRequest): Promise<DocumentReply> {
   try {
     return await FORMATS[format](bytes, limits)
   } catch (error) {
@@ -39,28 +30,4 @@ async function parse({ format, bytes, limits }: ProcessRequest): Promise<Process
   }
 }
 
-const POLL_MS = 25
-const MEGABYTE = 1024 * 1024
-
-/** A thread that ends the process when it is too large or its parent is gone. The main thread may be busy for long. */
-function watchProcess(): void {
-  const most = Number(process.argv[2]) * MEGABYTE
-  const parent = process.ppid
-  setInterval(() => {
-    if (process.memoryUsage.rss() > most || process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
-  }, POLL_MS)
-}
-
-function serve(): void {
-  closeNetwork()
-  new Worker(new URL(import.meta.url), { argv: process.argv.slice(2) }).unref()
-  // Ctrl-C in a terminal reaches the whole group. The parent decides.
-  process.on('SIGINT', () => undefined)
-  process.on('disconnect', () => process.exit())
-  process.on('message', (request: ProcessRequest) => {
-    void parse(request).then((reply) => process.send?.(reply))
-  })
-}
-
-if (isMainThread) serve()
-else watchProcess()
+answerRequests(parse)

@@ -25,7 +25,7 @@ export async function parseDocx(
   const mammoth = await load()
   try {
     const { value } = await mammoth.extractRawText({ buffer: packStored(parts) })
-    return { ...titleOf(parts.get(CORE)), pages: [value] }
+    return { ...titleOf(parts.get(CORE)), pages: [value], isPaged: false }
   } catch (error) {
     if (error instanceof RangeError) throw error
     throw new DocumentError('malformed', `The DOCX cannot be read: ${(error as Error).message}`)

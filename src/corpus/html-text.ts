@@ -42,7 +42,7 @@ export async function parseHtml(bytes: Uint8Array): Promise<ParsedDocument> {
   const { parseHTML } = await load()
   const { document } = parseHTML(decodeText(bytes, declaredEncoding(bytes)))
   const title = document.querySelector('title')?.textContent.replaceAll(/\s+/g, ' ').trim() ?? ''
-  return { ...(title === '' ? {} : { title }), pages: [visibleText(document)] }
+  return { ...(title === '' ? {} : { title }), pages: [visibleText(document)], isPaged: false }
 }
 
 async function load(): Promise<Linkedom> {

@@ -10,8 +10,10 @@ export interface DocumentFile {
 export interface ParsedDocument {
   /** Without one, the name of the file is the title. */
   readonly title?: string
-  /** The text of each page. A format without pages has one. */
+  /** The text of each page; of a format without pages, one with all of it. */
   readonly pages: readonly string[]
+  /** False: the format has no pages, and its passages no page number. Default: true. */
+  readonly isPaged?: boolean
 }
 
 /** Reads one kind of file. */
@@ -79,5 +81,9 @@ export const LIMITS: Required<DocumentLimits> = {
 
 /** The number of an exceeded limit, for people. */
 export function tooLarge(what: string, limit: number): DocumentError {
-  return new DocumentError('too-large', `The document has more than ${limit.toLocaleString('en')} ${what}.`)
+  const counted = limit === 1 ? what.replace(/s$/, '') : what
+  return new DocumentError(
+    'too-large',
+    `The document has more than ${limit.toLocaleString('en')} ${counted}.`,
+  )
 }

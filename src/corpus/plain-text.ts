@@ -32,7 +32,7 @@ export function cleanText(text: string): string {
 }
 
 export function parseText(bytes: Uint8Array): ParsedDocument {
-  return { pages: [decodeText(bytes)] }
+  return { pages: [decodeText(bytes)], isPaged: false }
 }
 
 const FRONT_MATTER = /^---\n([^]*?)\n---(?:\n|$)/
@@ -46,5 +46,5 @@ export function parseMarkdown(bytes: Uint8Array): ParsedDocument {
   const field = TITLE_FIELD.exec(matter?.[1] ?? '')
   const body = text.slice(matter?.[0].length ?? 0)
   const title = field?.[1] ?? field?.[2] ?? field?.[3] ?? HEADING.exec(body)?.[1]?.replace(/\s+#+\s*$/, '')
-  return { ...(title === undefined ? {} : { title }), pages: [body] }
+  return { ...(title === undefined ? {} : { title }), pages: [body], isPaged: false }
 }

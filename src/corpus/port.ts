@@ -8,9 +8,9 @@ export interface Passage {
   readonly title: string
   /** The path or address that the document was read from. */
   readonly source: string
-  /** From 1. A format without pages has one. */
-  readonly page: number
-  /** Offsets in the text of the page. */
+  /** From 1; null if the document has no pages. */
+  readonly page: number | null
+  /** Offsets in the text of the page, or of the document. */
   readonly start: number
   readonly end: number
   readonly text: string
@@ -31,7 +31,8 @@ export interface CorpusDocument {
   readonly id: string
   readonly title: string
   readonly source: string
-  readonly pages: number
+  /** Null if its format has none. */
+  readonly pages: number | null
   readonly passages: number
   /** SHA-256 of the content. */
   readonly hash: string

@@ -21,7 +21,8 @@ export interface SourceContent {
 }
 
 export interface PassagePlace {
-  readonly page: number
+  /** Null: the document has no pages. */
+  readonly page: number | null
   readonly start: number
   readonly end: number
   readonly text: string
@@ -29,7 +30,7 @@ export interface PassagePlace {
 
 export interface ReadDocument {
   readonly title: string
-  readonly pages: number
+  readonly pages: number | null
   readonly passages: readonly PassagePlace[]
 }
 
@@ -61,9 +62,10 @@ export async function readDocument(content: SourceContent, options: ReadOptions)
   const { signal } = options
   const parsed = await parse(parser, { source, bytes, ...(signal === undefined ? {} : { signal }) })
   const pages = checkedPages(parsed, options.limits).map(cleanText)
-  const passages = pages.flatMap((page, at) => passagesOf(page, at + 1, options.chunker))
+  const { isPaged = true } = parsed
+  const passages = pages.flatMap((page, at) => passagesOf(page, isPaged ? at + 1 : null, options.chunker))
   if (passages.length === 0) throw new DocumentError('no-text', withoutText(pages.length))
-  return { title: titleOf(content, parsed), pages: pages.length, passages }
+  return { title: titleOf(content, parsed), pages: isPaged ? pages.length : null, passages }
 }
 
 async function parse(parser: Parser, file: Parameters<Parser['parse']>[0]): Promise<ParsedDocument> {
@@ -84,7 +86,7 @@ function checkedPages({ pages }: ParsedDocument, limits: Required<DocumentLimits
   return pages
 }
 
-function passagesOf(page: string, number: number, chunker: Chunker): readonly PassagePlace[] {
+function passagesOf(page: string, number: number | null, chunker: Chunker): readonly PassagePlace[] {
   return chunker
     .chunk(page)
     .map(({ start, end }) => ({ page: number, start, end, text: page.slice(start, end) }))

@@ -1,6 +1,6 @@
-/** HTML as Markdown, in a worker thread with a limit of time and memory: a small page can take hours or gigabytes. */
-import { runWorkerTask, type Timer } from '../base/index.ts'
-import type { Conversion, HtmlPage } from './markdown-worker.ts'
+/** HTML as Markdown, in a process with a limit of time and memory: a small page can take hours or gigabytes. */
+import { runInProcess, type Timer } from '../base/index.ts'
+import type { Conversion, HtmlPage } from './markdown-process.ts'
 
 export interface ConvertOptions {
   readonly signal?: AbortSignal
@@ -14,7 +14,7 @@ export interface MarkdownPage {
 }
 
 const TIMEOUT_MS = 30_000
-const MEMORY_MB = 512
+const MEGABYTES = 512
 
 const PROBLEMS = {
   'no-turndown': 'HTML cannot be read without the package turndown. Install turndown: npm install turndown',
@@ -30,11 +30,10 @@ export async function htmlToMarkdown(page: HtmlPage, options: ConvertOptions = {
 
 async function converted(page: HtmlPage, { signal, timer }: ConvertOptions): Promise<Conversion> {
   try {
-    return await runWorkerTask<Conversion>({
-      module: new URL('./markdown-worker.ts', import.meta.url),
-      data: page,
+    return await runInProcess<Conversion>(page, {
+      module: new URL('./markdown-process.ts', import.meta.url),
       timeoutMs: TIMEOUT_MS,
-      memoryMb: MEMORY_MB,
+      megabytes: MEGABYTES,
       signal,
       timer,
     })

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
+import { Agent } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
 import { inProcess, siteInProcess as site } from './in-process.ts'
 import { Folders, holdfast, LAUNCH } from './kit.ts'
 
@@ -107,8 +109,24 @@ turn 2 · input-required · TOKENS
       code: 2,
       stderr: 'holdfast: "both" matches site:both or tired:both. Give the full name.\n',
     })
+    expect((await site(['show', 'nothing'], { cwd })).stderr).toContain('There is no conversation "nothing"')
     expect((await site(['show', 'tired:both'], { cwd })).stdout).toContain('✓ slow seconds=0')
     expect((await site(['show', 'both', '--agent', 'site'], { cwd })).stdout).toContain('This is message 1.')
+  })
+
+  it('of other programs are found by their id, and all that match are named', async () => {
+    const folder = folders.make()
+    mkdirSync(join(folder, '.holdfast'))
+    const store = sqliteStore(join(folder, '.holdfast', 'holdfast.db'))
+    for (const contextId of ['other:h', 'more:h', 'other:only'])
+      await new Agent({ contextId, store, model: new ScriptedModel(['Hello.']) }).executeTurn('Hi').outcome
+    await store.close()
+    const show = (name: string) => inProcess(['show', name], { cwd: folder })
+    expect((await show('only')).stdout).toContain('other:only\n1 turn · ')
+    expect(await show('h')).toMatchObject({
+      code: 2,
+      stderr: 'holdfast: "h" matches more:h or other:h. Give the full name.\n',
+    })
   })
 
   it('are erased for good', async () => {

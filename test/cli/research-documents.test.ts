@@ -50,19 +50,19 @@ describe('documents', () => {
     const { stdout } = await research('list')
     const [titles, kelp, tides] = stdout.trimEnd().split('\n')
     expect(titles).toMatch(/^TITLE +PAGES +PASSAGES +ID +SOURCE$/)
-    expect(kelp).toMatch(/^kelp\.txt +1 +1 +[0-9a-f]{16} +papers\/kelp\.txt$/)
-    expect(tides).toMatch(/^Tides +1 +1 +[0-9a-f]{16} +papers\/tides\.md$/)
+    expect(kelp).toMatch(/^kelp\.txt +- +1 +[0-9a-f]{16} +papers\/kelp\.txt$/)
+    expect(tides).toMatch(/^Tides +- +1 +[0-9a-f]{16} +papers\/tides\.md$/)
     const id = /[0-9a-f]{16}/.exec(kelp ?? '')?.[0] ?? ''
     expect(await research('remove', id)).toMatchObject({
       code: 0,
-      stdout: 'Removed kelp.txt with 1 passages.\n',
+      stdout: 'Removed kelp.txt with 1 passage.\n',
     })
     expect(await research('remove', id)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no document'),
     })
     expect(JSON.parse((await research('list', '--json')).stdout)).toMatchObject([
-      { title: 'Tides', pages: 1 },
+      { title: 'Tides', pages: null },
     ])
   })
 })

@@ -32,8 +32,41 @@ describe('holdfast research', () => {
       ].join('\n'),
     )
     expect(ran.stderr).toMatch(
-      /^reflex · research-\S+\n.*pdf_retrieval.*1 passage.*\n(?:.*\n)*confidence 0\.67\n$/,
+      /^reflex · research-\S+\n✓ searched your documents .*1 passage.*\n(?:.*\n)*confidence 0\.67\n$/,
     )
+  })
+
+  it('show prints questions, answers and sources, and finds the conversation by its id alone', async () => {
+    const cwd = folders.make()
+    await ask(cwd, '--context', 'h', GATE)
+    await ask(cwd, '--context', 'vague', 'Tell me about it')
+    const run = (...args: string[]) => launch({ args: [...args, '--config', CONFIG], isTTY: false, cwd })
+    const shown = (await run('show', 'h')).stdout
+      .replace(/^.* · last active .*$/m, 'FACTS')
+      .replaceAll(/0 in, 0 out · [\d.]+s/g, 'COST')
+    expect(shown).toBe(
+      [
+        'research:h',
+        'FACTS',
+        '',
+        `› ${GATE}`,
+        `  searched your documents: found 1 passage for "${GATE}".`,
+        'Sentences from the sources, quoted as they stand. This answer is extractive: no language model wrote it.',
+        '',
+        '- The gate of the dock opens 2 hours before high tide [1].',
+        'Sources',
+        '[1] Harbours of the bay · page 3 · harbours-of-the-bay.pdf',
+        '    “The gate of the dock opens 2 hours before high tide.”',
+        'confidence 0.67',
+        'turn 1 · stop · COST',
+        '',
+      ].join('\n'),
+    )
+    expect((await run('show', 'vague')).stdout).toMatch(
+      /\n› Tell me about it\nWhat does "it" refer to: which document, author or subject\?\nturn 1/,
+    )
+    expect((await run('sessions')).stdout).toMatch(/^h +research +1 /m)
+    expect((await run('show', 'h', '--agent', 'research')).code).toBe(0)
   })
 
   it('--context asks on, a clarification ends with code 5 and the command to type', async () => {

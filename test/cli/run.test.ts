@@ -78,7 +78,7 @@ describe.concurrent('one turn', () => {
     const { code, stdout, stderr } = await inProcess(['run', 'List my notes'], { cwd: folders.make() })
     expect(code).toBe(0)
     expect(stdout).toContain('notes')
-    expect(stderr).toContain('assistant · reflex (works by rules; set OPENAI_API_KEY or')
+    expect(stderr).toContain('assistant · reflex (works by rules; for a language model, set ')
     expect(withoutTimes(stderr)).toContain('✓ list_notes → no notes')
   })
 })

@@ -115,8 +115,11 @@ describe('holdfast task', () => {
     const seen = (await emulate(later.both)).lines
     expect(seen.join('\n')).toContain('Make the test pass\nPlan 2\n  1. Run the test')
     expect([later.code, sumOf(cwd)]).toEqual([0, 'a + b'])
-    const again = await launch({ args, isTTY: true, cwd })
-    expect([again.code, again.both.includes('to go on')]).toEqual([0, false])
+    const again = await launch({ args, isTTY: false, cwd })
+    expect([again.code, again.stdout]).toEqual([0, 'sum() adds: the test passes.\n'])
+    expect(again.stderr).toMatch(
+      /This task has ended; nothing was run\.\n {2}for a further round: holdfast task --config \S+ --continue \S+ "…"\n$/,
+    )
   })
 
   it('a rejection goes to the model, and without an answer in a pipe the task waits', async () => {
@@ -140,6 +143,34 @@ describe('holdfast task', () => {
     expect(exitCodeOfTask('no-verdict')).toBe(EXIT.noVerdict)
     const codes = Object.values(EXIT)
     expect(new Set(codes).size).toBe(codes.length)
+  })
+
+  it('a message after --continue is a further round of the task, the last one or that of the id', async () => {
+    const cwd = folder()
+    const first = await launch({ args: [...TASK, ...CRITERION, ...POLICY], isTTY: false, cwd })
+    const [, id = ''] = /· (task-\S+)/.exec(first.stderr) ?? []
+    const round = (...words: string[]) =>
+      launch({ args: ['task', '--config', CONFIG, '--continue', ...words], isTTY: false, cwd })
+    const shown = await launch({ args: ['show', '--config', CONFIG, id], isTTY: false, cwd })
+    expect(steady(shown.stdout).slice(3, 12)).toEqual([
+      '› Make the test pass',
+      'Plan 1',
+      '  1. Read sum.mjs.',
+      '  2. Mend it.',
+      '  3. Run the test.',
+      '✓ read_file path=sum.mjs → [sum.mjs: 3 lines, 45 bytes.] export function sum(a, b) { return a - b }',
+      'Todo: 0 of 2 done; next: 1. [ ] Read sum.mjs',
+      expect.stringContaining('✓ replace_in_file path=sum.mjs diff='),
+      expect.stringContaining('Updated sum.mjs'),
+    ])
+    expect(shown.stdout).toContain('\nsum() adds: the test passes.\n✓ verified\n')
+    expect(shown.stdout).not.toContain('planIteration')
+    const told = await round('Now explain it')
+    expect([told.code, told.stdout]).toEqual([0, 'It adds, as the test asks.\n'])
+    expect(told.stderr).toContain(id)
+    expect(told.stderr).toContain('Plan 1\n  1. Explain it.')
+    const named = await round(`task:${id}`, 'Now', 'explain it')
+    expect([named.code, named.stdout]).toEqual([0, 'It adds, as the test asks.\n'])
   })
 
   it('--json has every event, and the results last', async () => {
@@ -171,7 +202,9 @@ describe('holdfast task', () => {
     [['task', '--continue', 'other'], 'There is no task "other" here', EXIT.unusable],
     [['task', 'x', '--policy', 'sum.mjs'], 'cannot be read', EXIT.unusable],
     [['task', 'x', '--cwd', 'nowhere'], 'there is no such folder', EXIT.failed],
-    [['task', 'x', '--model', 'reflex'], 'A task needs a language model', EXIT.unusable],
+    [['task', '--continue', 'Now'], 'For a message of one word, give the id, too', EXIT.unusable],
+    [['task', 'x', '--model', 'reflex'], 'reflex cannot plan a task', EXIT.unusable],
+    [['task', 'x', '--agent', 'rules'], 'reflex cannot plan a task', EXIT.unusable],
   ])('refuses %j', async (args, message, code) => {
     const ran = await launch({ args: [...args, '--config', CONFIG], isTTY: false, cwd: folder() })
     expect(ran.stderr).toContain(message)

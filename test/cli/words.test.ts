@@ -208,8 +208,9 @@ describe('the model', () => {
   it('is the built-in one without a key', () => {
     expect(choose({})).toMatchObject({
       model: 'reflex',
-      why: expect.stringContaining('set OPENAI_API_KEY or'),
+      why: expect.stringContaining('set OPENAI_API_KEY and npm install @ai-sdk/openai, or'),
     })
+    expect(choose({}, ['@ai-sdk/google']).why).toContain('set GOOGLE_GENERATIVE_AI_API_KEY, or')
   })
 
   it('is that of the vendor whose key and package are there', () => {

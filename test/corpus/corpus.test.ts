@@ -38,7 +38,7 @@ describe('a search', () => {
       documentId: document?.id,
       title: 'Tides',
       source: 'tide.md',
-      page: 1,
+      page: null,
       start: 0,
       end: text.length,
       text,
@@ -438,7 +438,7 @@ describe('a document that takes too much', () => {
     })
     expect(await add({ pages: 1 }, 'a.pdf', await pdfOf(['one', 'two']))).toMatchObject({
       code: 'too-large',
-      reason: 'The document has more than 1 pages.',
+      reason: 'The document has more than 1 page.',
     })
   })
 })

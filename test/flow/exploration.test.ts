@@ -138,6 +138,7 @@ describe('an exploration', () => {
     [{}, 'exploration() needs a model.'],
     [{ model: 'x/y', preview_kb: 1 }, 'preview: { bytes }'],
     [{ model: 'x/y', maxFiles: 0 }, 'maxFiles'],
+    [{ model: 'reflex' }, 'reflex follows rules and cannot take notes of files'],
   ])('%j is refused', async (options, message) => {
     await expect(exploration(options as never)).rejects.toThrow(message)
   })

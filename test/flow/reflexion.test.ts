@@ -119,6 +119,10 @@ describe('reflexion', () => {
     [{ model: 'x/y', search: String }, 'reflexion() needs question.'],
     [{ question: 'x', model: 'x/y' }, 'reflexion() needs search.'],
     [{ question: 'x', model: 'x/y', search: String, max_iterations: 3 }, 'maxIterations'],
+    [
+      { question: 'x', model: 'reflex', search: String },
+      'reflex follows rules and cannot criticise an answer',
+    ],
   ] as [object, string][])('%j is refused', async (options, message) => {
     await expect(reflexion(options as never)).rejects.toThrow(message)
   })

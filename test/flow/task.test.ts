@@ -13,6 +13,7 @@ import {
 import { createHost } from '../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../src/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 
@@ -55,23 +56,83 @@ function task(script: Script, config: Partial<TaskAgentConfig> = {}) {
 }
 
 describe('the task agent', () => {
-  test('is a flow of a host: a message is a task, and a conversation has one', async () => {
+  test('is a flow of a host: a message is a task, and the next one is a new round that knows the result', async () => {
     const store = memoryStore()
-    const model = new ScriptedModel(['1. Note it', done('It is noted.'), verdict(true)])
+    const model = new ScriptedModel([
+      ...['1. Note it', done('It is noted.'), verdict(true)],
+      ...['1. Translate it', done('Es ist notiert.'), verdict(true)],
+      ...['1. Shout', 'Hm.', 'Well.', 'So.', 'I give up.'],
+    ])
     const host = createHost({
       store,
       flows: { task: taskFlow({ model, verbose: false, tools: [note] }) },
     })
     const where = { tenant: 'acme', actor: 'ann', contextId: 'task:1' }
-    expect(await (await host.send(where, 'Take a note')).outcome).toMatchObject({
-      reason: 'stop',
-      text: 'It is noted.',
-    })
-    expect(await (await host.send(where, 'Take another')).outcome).toMatchObject({
-      status: 'failed',
-      error: { code: 'invalid-update' },
-    })
+    const send = async (text: string) => (await host.send(where, text)).outcome
+    expect(await send('Take a note')).toMatchObject({ reason: 'stop', text: 'It is noted.' })
+    expect(await send('Now in German')).toMatchObject({ reason: 'stop', text: 'Es ist notiert.' })
+    expect(await send('Louder')).toMatchObject({ reason: 'stop', text: 'I give up.' })
     await host.shutdown()
+    const system = (at: number): string => model.calls[at]?.prompt[0]?.content as string
+    expect(system(0)).not.toContain('earlier')
+    for (const at of [3, 4, 5])
+      expect(system(at)).toContain(
+        'Now in German\n\n## Earlier tasks of this conversation\n1. Task: Take a note\n   Result: It is noted.\n   Verification: VERIFIED',
+      )
+    expect(system(6)).toContain('2. Task: Now in German\n   Result: Es ist notiert.')
+    expect(JSON.stringify(model.calls[4]?.prompt.slice(1))).toContain('It is noted.')
+  })
+
+  test('a round begins anew: plans are counted from 1, and no earlier attempt or todo list counts', async () => {
+    const { agent, model } = task([
+      ...['P1', done('Half'), verdict(false, ['the other half']), 'P2', done('Whole'), verdict(true)],
+      ...['Q1', 'Hm.', 'Well.', 'So.', 'No idea.'],
+    ])
+    const first = await agent.run('Do all of it', { contextId: 'r' })
+    expect(first.attempts.map(({ answer }) => answer)).toEqual(['Half', 'Whole'])
+    const second = await agent.run('And again', { contextId: 'r' })
+    expect(second).toMatchObject({ ended: 'limit', finalAnswer: 'No idea.', plan: 'Q1', planIteration: 1 })
+    expect([second.attempts, second.isVerified]).toEqual([[], false])
+    expect((await agent.getState('r'))?.task).toBe('And again')
+    expect(model.calls).toHaveLength(11)
+  })
+
+  test('a round after one that was cut short runs none of its calls', async () => {
+    const ran: string[] = []
+    const asks = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      input: z.object({ to: z.string() }),
+      approve: 'always',
+      run: ({ to }) => {
+        ran.push(to)
+        return 'paid'
+      },
+    })
+    const { agent } = task(
+      ['P', calls(call('pay', { to: 'Meyer' })), 'Q', '', done('Left alone.'), verdict(true)],
+      { tools: [asks] },
+    )
+    expect((await agent.run('Pay Meyer', { contextId: 'w' })).ended).toBe('waiting')
+    const second = await agent.run('Leave it', { contextId: 'w' })
+    expect(second).toMatchObject({ ended: 'verified', finalAnswer: 'Left alone.', requests: [] })
+    expect(ran).toEqual([])
+  })
+
+  test.each([
+    ['reflex'],
+    ['holdfast/reflex'],
+    [reflex()],
+    [{ model: 'reflex', settings: {} }],
+    [['openai/gpt-4.1-mini', 'reflex']],
+  ])('%j cannot plan, and is refused before anything runs', (model) => {
+    const message =
+      "reflex follows rules and cannot plan a task. Set OPENAI_API_KEY and model: 'openai/gpt-4.1-mini'"
+    expect(() => new TaskAgent({ model })).toThrow(message)
+    expect(() => taskFlow({ model })).toThrow(message)
+    expect(() => new TaskAgent({ model: 'openai/gpt-4.1-mini', verifierModel: model })).toThrow(
+      'reflex follows rules and cannot verify a task. Leave verifierModel out, or set it to null',
+    )
   })
 
   test('plans, works, completes, and is verified', async () => {

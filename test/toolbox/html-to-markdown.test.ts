@@ -1,11 +1,12 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
+import { LimitedProcess, runInProcess } from '../../src/base/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { htmlToMarkdown } from '../../src/toolbox/html-to-markdown.ts'
+import { PATIENCE_MS } from '../patience.ts'
 
 const URL_OF_PAGE = 'https://example.com/a/page.html'
 
@@ -94,11 +95,27 @@ it('a page that takes too long, or is not wanted any more, is given up', async (
   await expect(htmlToMarkdown(endless, { signal: controller.signal })).rejects.toThrow('not wanted')
 })
 
-it('without turndown the worker says so', async () => {
+it('without turndown the process says so', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-no-turndown-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const copy = join(folder, 'markdown-worker.mts')
-  copyFileSync('src/toolbox/markdown-worker.ts', copy)
-  const worker = new Worker(pathToFileURL(copy), { workerData: { html: '', url: URL_OF_PAGE } })
-  expect(await new Promise((resolve) => worker.once('message', resolve))).toEqual({ problem: 'no-turndown' })
+  cpSync('src/base', join(folder, 'base'), { recursive: true })
+  const copy = join(folder, 'toolbox/markdown-process.ts')
+  cpSync('src/toolbox/markdown-process.ts', copy)
+  const limits = { module: pathToFileURL(copy), megabytes: 512, timeoutMs: PATIENCE_MS }
+  expect(await runInProcess({ html: '', url: URL_OF_PAGE }, limits)).toEqual({ problem: 'no-turndown' })
+})
+
+it.each(['heap', 'buffers'])('a bomb of %s ends its process, and not this one', async (kind) => {
+  const limits = {
+    module: new URL('./memory-bomb.ts', import.meta.url),
+    megabytes: 160,
+    timeoutMs: PATIENCE_MS,
+  }
+  const bombed = new LimitedProcess(limits)
+  onTestFinished(() => bombed.close())
+  await expect(bombed.ask(kind)).rejects.toThrow('it took more than 160 MB of memory')
+  expect(bombed.isRunning).toBe(false)
+  expect(await bombed.ask('nothing')).toBe('alive')
+  await expect(bombed.ask('throw')).rejects.toThrow('no such bomb')
+  expect(bombed.isRunning).toBe(true)
 })

@@ -12,7 +12,7 @@ import { readyAgent } from '../open-agent.ts'
 import { readAll } from '../read-exchanges.ts'
 import { wrongUsage } from '../refusal.ts'
 import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
-import { cut, oneLine, padEnd } from '../terminal/text.ts'
+import { counted, cut, oneLine, padEnd } from '../terminal/text.ts'
 import type { Chat } from './chat.ts'
 
 interface SlashCommand {
@@ -206,7 +206,9 @@ async function printCost(chat: Chat): Promise<void> {
   const { usage, turns, modelCalls, toolCalls } = totals
   const cost = usage.costUsd === 0 ? 'no price known, or none' : costText(usage.costUsd)
   const about = usage.estimated ? ' (estimated)' : ''
-  chat.print(styled`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
+  chat.print(
+    styled`${counted(turns, 'turn')}, ${counted(modelCalls, 'model call')}, ${counted(toolCalls, 'tool call')}`,
+  )
   chat.print(styled`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
 }
 

@@ -14,8 +14,8 @@ import { TaskAgent, type TaskState } from 'holdfast/flows'
 import { createHost, type Host } from 'holdfast/host'
 import { type LoadedTools, loadTools } from 'holdfast/toolbox'
 import { EXIT } from '../exit-code.ts'
-import { hostedConfig, type ReadyAgent, readyAgent } from '../open-agent.ts'
-import { unusable, wrongUsage } from '../refusal.ts'
+import { checkLanguageModel, hostedConfig, type ReadyAgent, readyAgent } from '../open-agent.ts'
+import { wrongUsage } from '../refusal.ts'
 import { policyFrom } from '../task/task-options.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
 
@@ -31,10 +31,7 @@ export async function acp(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context, args.words[0])
   const agent = args.value('agent')
   const ready = await readyAgent(workspace, { agent, model: args.value('model'), env })
-  if (agent === undefined && ready.choice.model === 'reflex')
-    throw unusable(
-      'A task needs a language model. Set OPENAI_API_KEY or the key of another vendor, or name one: --model openai/gpt-4.1-mini.',
-    )
+  if (agent === undefined) checkLanguageModel(ready)
   const store = workspace.openStore('create')
   const modes = acpModes()
   const serving = { ready, store, modes }

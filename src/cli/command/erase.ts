@@ -5,13 +5,13 @@ import { EXIT } from '../exit-code.ts'
 import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
+import { counted } from '../terminal/text.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
-import { agentsFrom } from './show.ts'
 
 export async function erase(context: CommandContext): Promise<number> {
   const { args, stdin, out, err } = context
   const workspace = await workspaceOf(context)
-  const agents = agentsFrom(args.value('agent'), workspace)
+  const agents = workspace.namesFrom(args.value('agent'))
   const name = args.words[0] ?? ''
   const asksFirst = !args.has('yes')
   if (asksFirst && !(stdin.isTTY && err.isTTY))
@@ -21,7 +21,7 @@ export async function erase(context: CommandContext): Promise<number> {
   const store = workspace.openStore('change')
   try {
     const { key, turn } = await findContext(store, name, agents)
-    const turns = `${turn} ${turn === 1 ? 'turn' : 'turns'}`
+    const turns = counted(turn, 'turn')
     if (
       asksFirst &&
       !(await agrees(context, styled`Erase ${key.contextId} with ${turns} for good? [y/N] `))

@@ -9,9 +9,9 @@ import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 export async function sessions(context: CommandContext): Promise<number> {
   const { args, out, err } = context
   const workspace = await workspaceOf(context)
-  const agents = Object.keys(workspace.agents)
+  const agents = workspace.names
   const agent = args.value('agent')
-  const prefix = agent === undefined ? undefined : `${workspace.agent(agent).name}:`
+  const prefix = agent === undefined ? undefined : `${workspace.namesFrom(agent)[0]}:`
   const store = workspace.openStore('read')
   try {
     const heads = store === undefined ? [] : await listContexts(store, prefix)

@@ -5,6 +5,7 @@ import { EXIT } from '../exit-code.ts'
 import { findContext, namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
 import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
+import { counted } from '../terminal/text.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
 
@@ -13,11 +14,11 @@ export async function show(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const head = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
+    const head = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
     if (store === undefined) return EXIT.failed
     const { exchanges, session } = await readAll(store, head.key)
     const { contextId } = head.key
-    const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
+    const agent = namedContext(contextId, workspace.names)?.agent
     if (args.has('json')) {
       const { usage, turns, toolCalls, modelCalls } = session.totals
       const data = {
@@ -32,7 +33,7 @@ export async function show(context: CommandContext): Promise<number> {
     }
     const { usage, turns } = session.totals
     const facts = [
-      `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
+      counted(turns, 'turn'),
       `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
       ...(usage.costUsd === 0 ? [] : [costText(usage.costUsd)]),
       `last active ${whenText(new Date(head.at), new Date())}`,
@@ -46,12 +47,4 @@ export async function show(context: CommandContext): Promise<number> {
   } finally {
     await store?.close()
   }
-}
-
-/** The agents of `--agent`, or all. */
-export function agentsFrom(
-  agent: string | undefined,
-  workspace: { readonly agents: object; agent: (name: string) => { readonly name: string } },
-): readonly string[] {
-  return agent === undefined ? Object.keys(workspace.agents) : [workspace.agent(agent).name]
 }

@@ -11,17 +11,16 @@ import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
-import { agentsFrom } from './show.ts'
 
 export async function state(context: CommandContext): Promise<number> {
   const { args, out } = context
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const { key } = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
+    const { key } = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
     if (store === undefined) return EXIT.failed
     const { contextId } = key
-    const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
+    const agent = namedContext(contextId, workspace.names)?.agent
     const entities = entitiesOf(workspace, agent)
     const session = await loadSession(store, key)
     const values = await activeValues(store, { key, session, entities })

@@ -11,17 +11,24 @@ import { EXIT, exitCodeOfTask } from '../exit-code.ts'
 import { FOREIGN } from '../gate/outputs.ts'
 import { messageFrom } from '../message.ts'
 import { keyOf, timedId } from '../names.ts'
-import { type ReadyAgent, readyAgent } from '../open-agent.ts'
+import { checkLanguageModel, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
 import { requestSource } from '../request-source.ts'
-import { policyFrom, savedTask, saveTask, type TaskOptions, taskOptions } from '../task/task-options.ts'
+import {
+  isTask,
+  policyFrom,
+  savedTask,
+  saveTask,
+  type TaskOptions,
+  taskOptions,
+} from '../task/task-options.ts'
 import { TaskPrinter } from '../task/task-printer.ts'
 import { costText } from '../terminal/exchange-lines.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { Screen } from '../terminal/screen.ts'
-import { oneLine } from '../terminal/text.ts'
+import { counted, oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, columnsOf, openServers, workspaceOf } from './context.ts'
 
@@ -33,16 +40,16 @@ export async function task(context: CommandContext): Promise<number> {
   const { args, cwd, env } = context
   const workspace = await workspaceOf(context)
   const continues = args.has('continue')
-  const id = continues ? continuedId(context, workspace) : timedId(AGENT)
+  const { id, words } = continues
+    ? continued(args.words, workspace)
+    : { id: timedId(AGENT), words: args.words }
   const key = keyOf({ agent: AGENT, id })
   const options = taskOptions(args, cwd, continues ? savedTask(workspace.folder, id) : undefined)
-  const text = continues ? undefined : await taskText(context)
+  if (!continues && words.length === 0) throw wrongUsage('Say what is to be done: holdfast task "…".')
+  const text = words.length === 0 ? undefined : await messageFrom(words, context.stdin)
   if (options.mcp !== undefined) await openServers(context, workspace, options.mcp)
   const ready = await readyAgent(workspace, { agent: options.agent, model: options.model, env })
-  if (ready.choice.model === 'reflex')
-    throw unusable(
-      'A task needs a language model. Set OPENAI_API_KEY or the key of another vendor, or name one: --model openai/gpt-4.1-mini.',
-    )
+  checkLanguageModel(ready)
   const parts = { tools: await toolsOf(options, ready), plugins: pluginsOf(options, ready) }
   const store = workspace.openStore('create')
   try {
@@ -65,16 +72,17 @@ export async function task(context: CommandContext): Promise<number> {
   }
 }
 
-async function taskText({ args, stdin }: CommandContext): Promise<string> {
-  if (args.words.length === 0) throw wrongUsage('Say what is to be done: holdfast task "…".')
-  return messageFrom(args.words, stdin)
-}
-
-function continuedId({ args }: CommandContext, workspace: Workspace): string {
-  if (args.words.length > 1) throw wrongUsage('--continue takes one id: holdfast task --continue ID.')
-  const [word = workspace.lastContext(LAST)] = args.words
-  if (word === undefined) throw wrongUsage('There is no task here yet. Begin one: holdfast task "…".')
-  return word.startsWith(`${AGENT}:`) ? word.slice(AGENT.length + 1) : word
+/** The task to go on with, and the words of a message to it. A single word is an id. */
+function continued(
+  [first, ...others]: readonly string[],
+  workspace: Workspace,
+): { readonly id: string; readonly words: readonly string[] } {
+  const named = first?.startsWith(`${AGENT}:`) ? first.slice(AGENT.length + 1) : first
+  const isWord = others.length === 0 && first !== '-' && !/\s/.test(first ?? '')
+  if (named !== undefined && (isWord || isTask(workspace.folder, named))) return { id: named, words: others }
+  const id = workspace.lastContext(LAST)
+  if (id === undefined) throw wrongUsage('There is no task here yet. Begin one: holdfast task "…".')
+  return { id, words: first === undefined ? [] : [first, ...others] }
 }
 
 /** The toolbox; the tools of MCP servers; and those of the agent that was named. */
@@ -112,6 +120,7 @@ class TaskSession {
   readonly #editor: LineEditor | undefined
   readonly #printer: TaskPrinter | undefined
   readonly #stop = new AbortController()
+  #hasRun = false
 
   constructor(context: CommandContext, of: OpenTask) {
     const { args, out, err, stdin } = context
@@ -130,7 +139,7 @@ class TaskSession {
     } else this.#printer = new TaskPrinter({ columns: columnsOf(err), print: (text) => this.#note(text) })
   }
 
-  /** `text`: the task; undefined to go on with it. Resolves to the exit code. */
+  /** `text`: the task, or that of a further round; undefined to go on with it. Resolves to the exit code. */
   async run(text: string | undefined): Promise<number> {
     const endForeign = this.#showForeign()
     const tidyUp = () => {
@@ -179,6 +188,7 @@ class TaskSession {
     start: (options: Omit<TaskRunOptions, 'contextId'>) => Promise<TaskResults>,
   ): Promise<TaskResults> {
     const onEvent = (event: GraphEvent) => {
+      this.#hasRun = true
       if (this.#printer === undefined) this.#context.out.json(event)
       else this.#printer.event(event)
     }
@@ -223,6 +233,10 @@ class TaskSession {
     else this.#answer(results)
     this.#note(summaryOf(results))
     if (results.isResumable) this.#note(dim(`  to go on: ${this.#continuing()}`))
+    else if (!this.#hasRun) {
+      this.#note(styled`This task has ended; nothing was run.`)
+      this.#note(dim(`  for a further round: ${this.#continuing()} "…"`))
+    }
     return exitCode
   }
 
@@ -276,7 +290,7 @@ function summaryOf({ ended, reason, planIteration, usage }: TaskResults): Styled
   const paint = ended === 'verified' ? green : ended === 'failed' || ended === 'not-verified' ? red : yellow
   const mark = ended === 'verified' ? '✓' : ended === 'failed' || ended === 'not-verified' ? '✗' : '!'
   const facts = [
-    ...(planIteration === 0 ? [] : [`${planIteration} ${planIteration === 1 ? 'plan' : 'plans'}`]),
+    ...(planIteration === 0 ? [] : [counted(planIteration, 'plan')]),
     `${usage.inputTokens} in, ${usage.outputTokens} out`,
     ...(usage.costUsd === 0 ? [] : [costText(usage.costUsd)]),
   ]

@@ -9,10 +9,9 @@ import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
-import { cut, oneLine } from '../terminal/text.ts'
+import { counted, cut, oneLine } from '../terminal/text.ts'
 import { labelOf, msText, waterfallLines } from '../terminal/waterfall.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
-import { agentsFrom } from './show.ts'
 
 const POLL_MS = 200
 const PIPE_COLUMNS = 80
@@ -23,7 +22,7 @@ export async function trace(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const { key } = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
+    const { key } = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
     if (store === undefined) return EXIT.failed
     const { turn: newest } = await loadSession(store, key)
     const turn = chosen ?? newest
@@ -38,7 +37,7 @@ export async function trace(context: CommandContext): Promise<number> {
       return EXIT.done
     }
     const columns = out.isTTY ? columnsOf(out) : PIPE_COLUMNS
-    const title = styled`${bold(key.contextId)} ${dim(turn === 'all' ? `${newest} turns` : `turn ${turn}`)}`
+    const title = styled`${bold(key.contextId)} ${dim(turn === 'all' ? counted(newest, 'turn') : `turn ${turn}`)}`
     out.write(styled`${joinLines([title, ...waterfallLines(tree, { columns, now: Date.now() })])}\n`)
     return EXIT.done
   } finally {

@@ -14,9 +14,11 @@ export interface ModelChoice {
 /** With several keys, these come first, in this order; then the others. */
 const PREFERRED: readonly string[] = ['anthropic', 'openai', 'google']
 
+type KeyedVendor = ModelVendor & { readonly keyVariable: string }
+
 /** The vendors that need a key, in the order of preference. */
-export const VENDORS: readonly (ModelVendor & { readonly keyVariable: string })[] = MODEL_VENDORS.flatMap(
-  (vendor) => (vendor.keyVariable === undefined ? [] : [{ ...vendor, keyVariable: vendor.keyVariable }]),
+export const VENDORS: readonly KeyedVendor[] = MODEL_VENDORS.flatMap((vendor) =>
+  vendor.keyVariable === undefined ? [] : [{ ...vendor, keyVariable: vendor.keyVariable }],
 ).toSorted((a, b) => rankOf(a.name) - rankOf(b.name))
 
 function rankOf(name: string): number {
@@ -44,16 +46,25 @@ export function chooseModel({
   const usable = keyed.find((vendor) => isInstalled(vendor.package))
   if (usable !== undefined)
     return { model: usable.example, name: usable.example, why: `${usable.keyVariable} is set` }
-  const [first] = keyed
-  const why =
-    first === undefined
-      ? 'works by rules; set OPENAI_API_KEY or the key of another vendor for a language model'
-      : `works by rules; ${first.keyVariable} is set, but a package is missing: npm install ${first.package}`
-  return { model: 'reflex', name: 'reflex', why }
+  return { model: 'reflex', name: 'reflex', why: `works by rules; ${adviceFor(keyed[0], isInstalled)}` }
 }
 
-/** Checks that the model is usable, before anything is written. Of several, one is enough. */
-export async function checkModel({ model }: ModelChoice, agent: AgentDefinition): Promise<void> {
+/** The steps to a language model. `keyed`: a vendor whose key is set, and whose package is missing. */
+function adviceFor(keyed: KeyedVendor | undefined, isInstalled: (packageName: string) => boolean): string {
+  if (keyed !== undefined)
+    return `${keyed.keyVariable} is set, but a package is missing: npm install ${keyed.package}`
+  const vendor =
+    VENDORS.find((each) => isInstalled(each.package)) ?? VENDORS.find(({ name }) => name === 'openai')
+  const { keyVariable, package: name } = vendor as KeyedVendor
+  const install = isInstalled(name) ? '' : ` and npm install ${name}`
+  return `for a language model, set ${keyVariable}${install}, or use another vendor`
+}
+
+/** Resolves to the model, once it is known to be usable, before anything is written. Of several, the first usable one. */
+export async function checkModel(
+  { model }: ModelChoice,
+  agent: AgentDefinition,
+): ReturnType<typeof resolveModel> {
   const choices = Array.isArray(model) ? (model as readonly unknown[]) : [model]
   let failure: unknown
   for (const choice of choices) {
@@ -62,8 +73,7 @@ export async function checkModel({ model }: ModelChoice, agent: AgentDefinition)
       ? (choice as { model: Parameters<typeof resolveModel>[0]; settings?: object })
       : { model: choice as Parameters<typeof resolveModel>[0], settings: {} }
     try {
-      await resolveModel(ref, { ...agent.settings, ...settings })
-      return
+      return await resolveModel(ref, { ...agent.settings, ...settings })
     } catch (error) {
       failure ??= error
     }

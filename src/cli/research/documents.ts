@@ -14,7 +14,7 @@ import { type CommandContext, columnsOf } from '../command/context.ts'
 import { EXIT } from '../exit-code.ts'
 import { wrongUsage } from '../refusal.ts'
 import { tableLines } from '../terminal/table.ts'
-import { cut, oneLine } from '../terminal/text.ts'
+import { counted, cut, oneLine } from '../terminal/text.ts'
 import { corpusPath } from './open-corpus.ts'
 
 export async function addDocuments(context: CommandContext): Promise<number> {
@@ -50,9 +50,9 @@ function printReport({ out, err, cwd }: CommandContext, { added, unchanged, skip
   for (const { source, reason } of skipped)
     err.write(styled`${yellow('skipped')} ${oneLine(shownPath(source, cwd))}: ${oneLine(reason)}\n`)
   const passages = added.reduce((total, document) => total + document.passages, 0)
-  const documents = `${added.length} ${added.length === 1 ? 'document' : 'documents'}`
+  const documents = counted(added.length, 'document')
   out.write(
-    styled`Added ${documents} with ${passages} passages; ${unchanged.length} unchanged, ${skipped.length} skipped.\n`,
+    styled`Added ${documents} with ${counted(passages, 'passage')}; ${unchanged.length} unchanged, ${skipped.length} skipped.\n`,
   )
 }
 
@@ -76,7 +76,7 @@ function documentLines(
 ) {
   const rows = documents.map(({ title, pages, passages, id, source }) => [
     oneLine(title),
-    String(pages),
+    pages === null ? '-' : String(pages),
     String(passages),
     id,
     oneLine(shownPath(source, cwd)),
@@ -93,7 +93,7 @@ export async function removeDocument(context: CommandContext): Promise<number> {
   if (args.has('json')) out.json({ removed: removed ?? null })
   else if (removed === undefined)
     err.write(styled`There is no document ${JSON.stringify(id)}. Run holdfast research list for the ids.\n`)
-  else out.write(styled`Removed ${oneLine(removed.title)} with ${removed.passages} passages.\n`)
+  else out.write(styled`Removed ${oneLine(removed.title)} with ${counted(removed.passages, 'passage')}.\n`)
   return removed === undefined ? EXIT.failed : EXIT.done
 }
 

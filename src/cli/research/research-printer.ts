@@ -4,7 +4,7 @@ import type { GraphEvent } from 'holdfast/graph'
 import type { ResearchAnswer, Source } from 'holdfast/research'
 import { bold, cyan, dim, joinLines, type Styled, styled, yellow } from 'holdfast/terminal'
 import { callLines } from '../terminal/call-line.ts'
-import { cut, oneLine, spanText } from '../terminal/text.ts'
+import { counted, cut, oneLine, spanText } from '../terminal/text.ts'
 import { wrapText } from '../terminal/word-wrap.ts'
 
 export interface ResearchView {
@@ -20,6 +20,11 @@ const STEPS: Readonly<Record<string, string>> = {
   clarification: 'asking back',
   research: 'searching',
   synthesis: 'writing the answer',
+}
+/** The tools of the searches as people read them: documents are of many formats. */
+export const SEARCHES: Readonly<Record<string, string>> = {
+  pdf_retrieval: 'searched your documents',
+  web_search: 'searched the web',
 }
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const TICK_MS = 100
@@ -61,7 +66,8 @@ export class ResearchPrinter {
       const call = this.#calls.get(data.callId)
       if (call === undefined) return
       const tookMs = performance.now() - call.since
-      const ended = { ...data, ...call, tookMs, depth: 0, output: countText(data.output) }
+      const tool = SEARCHES[call.tool] ?? call.tool
+      const ended = { ...data, ...call, tool, tookMs, depth: 0, output: countText(data.output) }
       this.#view.print(callLines(ended, this.#view.columns))
     },
     warning: ({ data }) => this.#view.print(yellow(`! ${oneLine(data.message)}`)),
@@ -106,9 +112,9 @@ function countText(output: Json): Json {
   const { passages, pages } = Object(output) as { readonly passages?: unknown; readonly pages?: unknown }
   const found = passages ?? pages
   if (!Array.isArray(found)) return output
-  const what = passages === undefined ? 'part of a page' : 'passage'
-  const many = passages === undefined ? 'parts of pages' : 'passages'
-  return `${found.length} ${found.length === 1 ? what : many}`
+  return passages === undefined
+    ? counted(found.length, 'part of a page', 'parts of pages')
+    : counted(found.length, 'passage')
 }
 
 /** One line for each source, with its page and its quote. */

@@ -2,7 +2,7 @@
  * The options of a task: from the arguments, and from the file that a task leaves in the folder of conversations, so that
  * `--continue` works on with the same folder, criteria and policy.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Criterion } from 'holdfast/flows'
 import { type ApprovalPolicyOptions, approvalPolicy, type Plugin } from 'holdfast/plugins'
@@ -78,12 +78,20 @@ export function saveTask(folder: string, id: string, options: TaskOptions): void
   renameSync(`${path}.new`, path)
 }
 
+/** True if a task with this id began here. */
+export function isTask(folder: string, id: string): boolean {
+  return /^[\w.-]+$/.test(id) && existsSync(pathOf(folder, id))
+}
+
 /** Throws if no task with this id began here. */
 export function savedTask(folder: string, id: string): TaskOptions {
   try {
     return JSON.parse(readFileSync(pathOf(folder, id), 'utf8')) as TaskOptions
   } catch (error) {
-    throw unusable(`There is no task ${JSON.stringify(id)} here: its options are not in ${folder}.`, error)
+    throw unusable(
+      `There is no task ${JSON.stringify(id)} here: its options are not in ${folder}. For a message of one word, give the id, too: holdfast task --continue ID "…".`,
+      error,
+    )
   }
 }
 

@@ -6,7 +6,7 @@ import type { Json } from 'holdfast'
 import type { GraphEvent } from 'holdfast/graph'
 import { bold, cyan, dim, green, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
-import { cut, oneLine, spanText } from '../terminal/text.ts'
+import { counted, cut, oneLine, spanText } from '../terminal/text.ts'
 import { wrapText } from '../terminal/word-wrap.ts'
 
 export interface TaskView {
@@ -134,7 +134,11 @@ export class TaskPrinter {
     const shown = rows.slice(0, MOST_ROWS).map((row) => styled`  ${row}`)
     const left = rows.length - shown.length
     this.#view.print(
-      joinLines([bold(`Plan ${number}`), ...shown, ...(left > 0 ? [dim(`  … ${left} more lines`)] : [])]),
+      joinLines([
+        bold(`Plan ${number}`),
+        ...shown,
+        ...(left > 0 ? [dim(`  … ${counted(left, 'more line')}`)] : []),
+      ]),
     )
   }
 

@@ -3,8 +3,9 @@
 import { bold, cyan, dim, red, type Styled, styled, visibleValue, yellow } from 'holdfast/terminal'
 import type { Exchange, Step } from '../exchange.ts'
 import { callLines, toolText } from './call-line.ts'
+import { flowPrinter } from './flow-lines.ts'
 import { repeats } from './result-line.ts'
-import { cut, oneLine, spanText } from './text.ts'
+import { counted, cut, oneLine, spanText } from './text.ts'
 import { wrapText } from './word-wrap.ts'
 
 export interface ExchangeLook {
@@ -16,9 +17,10 @@ export interface ExchangeLook {
 }
 
 export function exchangeLines(exchange: Exchange, look: ExchangeLook): Styled[] {
+  const flowLines = flowPrinter(exchange.graph, look.columns)
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
-    ...exchange.steps.flatMap((step, at) => stepLines(step, look, exchange.steps[at + 1])),
+    ...exchange.steps.flatMap((step, at) => flowLines(step) ?? stepLines(step, look, exchange.steps[at + 1])),
     ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
     ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
@@ -65,7 +67,7 @@ function saidLines(text: string, look: ExchangeLook): Styled[] {
 function shortened(lines: string[], { shortTo = Number.POSITIVE_INFINITY }: ExchangeLook): Styled[] {
   const left = lines.length - shortTo
   const shown = lines.slice(0, shortTo).map((line) => styled`${line}`)
-  return left <= 0 ? shown : [...shown, dim(`… ${left} more ${left === 1 ? 'line' : 'lines'}`)]
+  return left <= 0 ? shown : [...shown, dim(`… ${counted(left, 'more line')}`)]
 }
 
 /** The outcome, unless the turn is complete. */

@@ -8,6 +8,11 @@ export function oneLine(text: string): string {
   return visible(trimBlank(text.replaceAll('\r\n', '\n').replace(/[\n\t ]+/g, ' ')))
 }
 
+/** `1 turn`, `2 turns`. */
+export function counted(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 /** Without breaks, tabs and spaces around it. */
 export function trimBlank(text: string): string {
   return text.replace(/^[\n\t ]+/, '').replace(/(?<![\n\t ])[\n\t ]+$/, '')

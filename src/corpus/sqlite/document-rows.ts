@@ -13,6 +13,7 @@ interface DocumentRow {
   readonly source: string
   readonly hash: string
   readonly title: string
+  /** 0: its format has none. */
   readonly pages: number
   readonly passages: number
   readonly recipe: string
@@ -22,6 +23,7 @@ interface DocumentRow {
 export interface PassageRow {
   readonly id: number
   readonly number: number
+  /** 0: the document has no pages. */
   readonly page: number
   readonly start_at: number
   readonly end_at: number
@@ -63,14 +65,23 @@ export function writeDocument(
     const insert = db.prepare(
       'INSERT INTO document (name, source, hash, title, pages, passages, recipe, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
-    const { lastInsertRowid } = insert.run(id, source, hash, title, pages, passages.length, recipe, addedAt)
+    const { lastInsertRowid } = insert.run(
+      id,
+      source,
+      hash,
+      title,
+      pages ?? 0,
+      passages.length,
+      recipe,
+      addedAt,
+    )
     const addPassage = db.prepare(
       'INSERT INTO passage (document, number, page, start_at, end_at, text) VALUES (?, ?, ?, ?, ?, ?)',
     )
     const addText = db.prepare('INSERT INTO passage_text (rowid, text, title) VALUES (?, ?, ?)')
     const indexedTitle = indexText(title)
     for (const [at, { page, start, end, text }] of passages.entries()) {
-      const added = addPassage.run(lastInsertRowid, at + 1, page, start, end, text)
+      const added = addPassage.run(lastInsertRowid, at + 1, page ?? 0, start, end, text)
       addText.run(added.lastInsertRowid, indexText(text), indexedTitle)
     }
     return { id, title, source, pages, passages: passages.length, hash, addedAt }
@@ -118,7 +129,7 @@ export function findSurroundings(db: DatabaseSync, passageId: string): PassageSu
   const number = Number(passageId.slice(documentId.length + 1))
   const rows = db
     .prepare(`SELECT ${PASSAGE_COLUMNS} WHERE d.name = ? AND p.page = ? AND p.number IN (?, ?)`)
-    .all(documentId, page, number - 1, number + 1) as unknown as readonly PassageRow[]
+    .all(documentId, page ?? 0, number - 1, number + 1) as unknown as readonly PassageRow[]
   const previous = rows.find((row) => row.number < number)
   const next = rows.find((row) => row.number > number)
   return {
@@ -142,7 +153,7 @@ export function passageOf({
     documentId: name,
     title,
     source,
-    page,
+    page: page || null,
     start: start_at,
     end: end_at,
     text,
@@ -150,5 +161,5 @@ export function passageOf({
 }
 
 function documentOf({ name, title, source, pages, passages, hash, added_at }: DocumentRow): CorpusDocument {
-  return { id: name, title, source, pages, passages, hash, addedAt: added_at }
+  return { id: name, title, source, pages: pages || null, passages, hash, addedAt: added_at }
 }

@@ -1,5 +1,5 @@
 /** One page of the web as text that can be cited. Knows no search: addresses come from a vendor, and are not trusted. */
-import { runWorkerTask, type Timer } from '../../base/index.ts'
+import { runInProcess, type Timer } from '../../base/index.ts'
 import {
   type GuardedFetchOptions,
   guardedFetch,
@@ -10,7 +10,7 @@ import {
 } from '../../net/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
 import type { WebPage } from '../port.ts'
-import type { Reading } from './readable-worker.ts'
+import type { Reading } from './readable-process.ts'
 
 export interface PageReading {
   readonly guard: Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'>
@@ -24,7 +24,7 @@ export interface PageReading {
 const HTML: readonly string[] = ['text/html', 'application/xhtml+xml']
 const TYPES: readonly string[] = [...HTML, 'text/plain', 'text/markdown']
 const ACCEPT = 'text/html, application/xhtml+xml, text/plain;q=0.9, text/markdown;q=0.9'
-const MEMORY_MB = 256
+const MEGABYTES = 512
 /** A page of 1 MB takes 4 seconds on a busy machine. */
 const HTML_MS = 10_000
 
@@ -45,10 +45,9 @@ export async function readPage(url: string, reading: PageReading): Promise<WebPa
 
 async function readHtml(html: string, reading: PageReading): Promise<Omit<WebPage, 'url'>> {
   const { signal, timer } = reading
-  const found = await runWorkerTask<Reading>({
-    module: new URL('./readable-worker.ts', import.meta.url),
-    data: html,
-    memoryMb: MEMORY_MB,
+  const found = await runInProcess<Reading>(html, {
+    module: new URL('./readable-process.ts', import.meta.url),
+    megabytes: MEGABYTES,
     timeoutMs: HTML_MS,
     signal,
     timer,

@@ -28,6 +28,7 @@ import type { Tool } from '../../tool/index.ts'
 import { loadTools } from '../../toolbox/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
 import { fitText } from '../fit-context.ts'
+import { checkLanguageModel } from '../reflex-choice.ts'
 import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-flow.ts'
 import { type ExploredFile, inventoryFrom, inventoryText, notShownIn } from './inventory.ts'
 
@@ -124,6 +125,7 @@ export async function exploration(options: ExplorationOptions): Promise<Explorat
   checkOptions(options, OPTIONS)
   if (options.model === undefined)
     throw new HoldfastError('invalid-option', { message: 'exploration() needs a model.' })
+  checkLanguageModel(options.model, 'take notes of files')
   const { cwd = '.', reportPath = DEFAULT_REPORT } = options
   const loaded = await loadTools({ cwd, toolIds: ['list_files', 'read_file', 'write_to_file'] })
   // The report was asked for by its path: nobody needs to approve it.

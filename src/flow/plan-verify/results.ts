@@ -1,6 +1,7 @@
 /** The results of a task: the answer, the verdict, and why the run ended. Read from the state, so a limit loses nothing. */
 import type { GraphOutcome } from '../../graph/index.ts'
-import { limitText, type Message, type RequestData, replyText, type Usage } from '../../protocol/index.ts'
+import { limitText, type Message, type RequestData, type Usage } from '../../protocol/index.ts'
+import { lastText, newestRound } from './rounds.ts'
 import type { Attempt, TaskChannels, TaskState } from './state.ts'
 import { MOST_NUDGES } from './task-nodes.ts'
 
@@ -100,13 +101,5 @@ function endOf(state: TaskState, outcome: Outcome, { planning, maxReplans }: Res
 
 /** The verified answer; else the best so far; null if there is none. */
 export function answerOf({ finalAnswer, attempts, messages }: TaskState): string | null {
-  return finalAnswer ?? attempts.at(-1)?.answer ?? lastText(messages)
-}
-
-function lastText(messages: readonly Message[]): string | null {
-  for (const message of messages.toReversed()) {
-    const text = message.role === 'assistant' ? replyText(message.content).trim() : ''
-    if (text !== '') return text
-  }
-  return null
+  return finalAnswer ?? attempts.at(-1)?.answer ?? lastText(newestRound(messages))
 }

@@ -1,11 +1,12 @@
-/** The state of a task: its channels, and how a run of it ended. */
+/** The state of a task: its channels, and the input that begins a round of it. */
 import {
   type Channel,
-  type ConstantChannel,
-  constant,
+  type InputOf,
   type ListChannel,
   list,
+  reduce,
   type StateOf,
+  type ValueChannel,
   value,
 } from '../../graph/index.ts'
 import type { Message } from '../../protocol/index.ts'
@@ -22,12 +23,12 @@ export type Attempt = {
 
 export type TaskChannels = {
   readonly messages: ListChannel<Message>
-  /** Set once: no node changes it. */
-  readonly task: ConstantChannel<string>
+  /** The task of this round: each input begins one. No node changes it. */
+  readonly task: ValueChannel<string>
   readonly plan: Channel<string>
   /** The number of plans made so far. */
   readonly planIteration: Channel<number>
-  readonly maxContextTokens: ConstantChannel<number>
+  readonly maxContextTokens: ValueChannel<number>
   readonly finalAnswer: Channel<string | null>
   /** Null: no verdict could be given. */
   readonly isVerified: Channel<boolean | null>
@@ -35,23 +36,46 @@ export type TaskChannels = {
   readonly todoList: Channel<string | null>
   /** Replies in a row without a call. */
   readonly nudges: Channel<number>
-  readonly attempts: ListChannel<Attempt>
+  /** Those of this round: an empty update removes them. */
+  readonly attempts: Channel<readonly Attempt[]>
 }
 
 export const TASK_CHANNELS: TaskChannels = {
   messages: list(),
-  task: constant(),
+  task: value(),
   plan: value(''),
   planIteration: value(0),
-  maxContextTokens: constant(),
+  maxContextTokens: value(),
   finalAnswer: value<string | null>(null),
   isVerified: value<boolean | null>(false),
   todoList: value<string | null>(null),
   nudges: value(0),
-  attempts: list(),
+  attempts: reduce<readonly Attempt[]>(
+    (current, added) => (added.length === 0 ? [] : [...current, ...added]),
+    [],
+  ),
 }
 
 export type TaskState = StateOf<TaskChannels>
+
+/** The tool that ends the work of the agent. */
+export const COMPLETION = 'attempt_completion'
+
+/** The input of a round: the messages so far stay, and everything else begins anew. */
+export function roundInput(task: string, maxContextTokens: number): InputOf<TaskChannels> {
+  return {
+    task,
+    maxContextTokens,
+    messages: [{ role: 'user', content: task }],
+    plan: '',
+    planIteration: 0,
+    finalAnswer: null,
+    isVerified: false,
+    todoList: null,
+    nudges: 0,
+    attempts: [],
+  }
+}
 
 export function attemptOf(answer: string, verdict: Verdict | undefined): Attempt {
   return {

@@ -2,7 +2,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type MaybePromise, systemIds } from '../../base/index.ts'
-import type { GraphEvent, GraphLimits, GraphOptions, GraphOutcome, GraphRun } from '../../graph/index.ts'
+import type {
+  GraphEvent,
+  GraphLimits,
+  GraphOptions,
+  GraphOutcome,
+  GraphRun,
+  InputOf,
+} from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import { loadSession } from '../../journal/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
@@ -24,13 +31,14 @@ import type { Store } from '../../store/index.ts'
 import { memoryStore } from '../../store/memory/index.ts'
 import { type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
+import { checkLanguageModel } from '../reflex-choice.ts'
 import { type Criterion, checkCriteria } from './criteria.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
-import type { TaskChannels, TaskState } from './state.ts'
+import { COMPLETION, roundInput, type TaskChannels, type TaskState } from './state.ts'
 import { type TaskGraph, taskGraph } from './task-graph.ts'
-import { COMPLETION, DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
+import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
 import { traceText } from './trace-text.ts'
 import { taskProgress } from './verbose.ts'
 
@@ -138,6 +146,9 @@ export class TaskAgent {
       throw new HoldfastError('invalid-option', {
         message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
       })
+    checkLanguageModel(config.model, 'plan a task')
+    if (config.verifierModel)
+      checkLanguageModel(config.verifierModel, 'verify a task', 'Leave verifierModel out, or set it to null.')
     if (config.maxContextTokens !== undefined) atLeast('maxContextTokens', config.maxContextTokens, 1000)
     this.#config = config
     this.#store = config.store ?? memoryStore()
@@ -157,7 +168,10 @@ export class TaskAgent {
     throw new HoldfastError('invalid-option', { message: 'No task has run yet. Call run(task) first.' })
   }
 
-  /** Carries out a task. Resolves however it ends: `ended` and `reason` say how, and nothing that was reached is lost. */
+  /**
+   * Carries out a task. Resolves however it ends: `ended` and `reason` say how, and nothing that was reached is lost. With the
+   * `contextId` of another task it is a further round: a new plan, on the same messages, with the earlier results in the prompts.
+   */
   async run(task: string, options: TaskRunOptions = {}): Promise<TaskResults> {
     if (typeof task !== 'string' || task.trim() === '')
       throw new HoldfastError('invalid-option', { message: 'The task is empty. Say what is to be done.' })
@@ -303,10 +317,9 @@ export class TaskAgent {
     return all
   }
 
-  /** The values that a run of the compiled graph begins with. */
-  valuesOf(task: string): Pick<TaskState, 'task' | 'maxContextTokens' | 'messages'> {
-    const { maxContextTokens = DEFAULT_CONTEXT_TOKENS } = this.#config
-    return { task, maxContextTokens, messages: [{ role: 'user', content: task }] }
+  /** The values that a run of the compiled graph begins with: the first of a conversation, or a further round. */
+  valuesOf(task: string): InputOf<TaskChannels> {
+    return roundInput(task, this.#config.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS)
   }
 
   /** The graph of the agent, with its store. */

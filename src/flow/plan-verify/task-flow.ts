@@ -1,4 +1,4 @@
-/** The task agent for a host: a message is a task, the reply is its answer. */
+/** The task agent for a host: a message is a task, the reply is its answer; a further message is a further round. */
 import type { JsonObject } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { answerOf } from './results.ts'

@@ -1,6 +1,7 @@
 /** The graph of a task: planner → agent ⇄ tools → verifier → replan → agent; without planning, the verifier is the end. */
 import { pendingCalls } from '../../agent/index.ts'
 import { END, type Graph, type GraphOptions, graph, START } from '../../graph/index.ts'
+import { newestRound } from './rounds.ts'
 import { type TaskState as State, TASK_CHANNELS, type TaskChannels } from './state.ts'
 import { MOST_NUDGES, type TaskNodes, taskNodes } from './task-nodes.ts'
 
@@ -32,7 +33,8 @@ export function taskGraph({ planning, maxReplans, graph: options, ...config }: T
 }
 
 function afterAgent({ messages, nudges }: State): 'tools' | 'agent' | typeof END {
-  if (pendingCalls(messages).length > 0) return 'tools'
+  // Calls of a round that was cut short are not run by the next one.
+  if (pendingCalls(newestRound(messages)).length > 0) return 'tools'
   return nudges > MOST_NUDGES ? END : 'agent'
 }
 

@@ -11,7 +11,8 @@ import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts
 import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import type { PromptNode, Prompts, PromptValues } from './prompts.ts'
-import { attemptOf, type TaskState as State, type TaskChannels } from './state.ts'
+import { taskWithEarlier, VERIFICATION } from './rounds.ts'
+import { attemptOf, COMPLETION, type TaskState as State, type TaskChannels } from './state.ts'
 import { fittingTrace } from './trace-text.ts'
 import { feedbackOf, type Verdict, verdictIn } from './verdict.ts'
 
@@ -29,7 +30,6 @@ export interface TaskNodes {
 type Update = UpdateOf<TaskChannels>
 type TaskNode = (state: State, context: NodeContext) => Promise<Update>
 
-export const COMPLETION = 'attempt_completion'
 const TODO = 'write_todo_list'
 /** Replies in a row without a call, before the run ends. */
 export const MOST_NUDGES = 3
@@ -66,7 +66,7 @@ async function plan(
   { state, context }: Step,
 ): Promise<Update> {
   const values = {
-    task: state.task,
+    task: taskWithEarlier(state),
     previous_plan: state.plan,
     verification_feedback: lastFeedback(state),
   }
@@ -77,8 +77,8 @@ async function plan(
 }
 
 async function act(config: TaskNodes, state: State, context: NodeContext): Promise<Update> {
-  const { task, plan: current, messages, nudges } = state
-  const values = { task, plan: current }
+  const { plan: current, messages, nudges } = state
+  const values = { task: taskWithEarlier(state), plan: current }
   const made = await reply(config, { node: 'agent', values, messages, tools: config.tools }, context)
   if (made === undefined) return { nudges: nudges + 1, messages: [ofProgram(NUDGE)] }
   if (pendingCalls([made]).length > 0) return { nudges: 0, messages: [made] }
@@ -127,7 +127,7 @@ async function verify(config: TaskNodes, state: State, context: NodeContext): Pr
   return {
     isVerified: verdict?.verified ?? null,
     attempts: [attemptOf(answer, verdict)],
-    messages: [ofProgram(`Verification: ${verdict === undefined ? 'no verdict' : feedbackOf(verdict)}`)],
+    messages: [ofProgram(`${VERIFICATION}${verdict === undefined ? 'no verdict' : feedbackOf(verdict)}`)],
   }
 }
 
@@ -166,7 +166,7 @@ async function judge(
   const most = Math.floor((state.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN * 0.6) * CHARS_A_TOKEN
   const passed = checked.map(({ name }) => `criterion ${name}: passed`).join('\n')
   const trace = [fittingTrace(state.messages, most), passed].filter((part) => part !== '').join('\n')
-  const values = { task: state.task, answer, trace_section: trace }
+  const values = { task: taskWithEarlier(state), answer, trace_section: trace }
   const messages: Message[] = [ofProgram('Give your verdict now.')]
   for (const attempt of [1, 2]) {
     const request = { node: 'verifier' as const, values, messages, key: `verdict-${attempt}` }

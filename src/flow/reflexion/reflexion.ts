@@ -20,6 +20,7 @@ import { type ModelOptions, tokenCounter } from '../../model/index.ts'
 import { checkOptions, defined, HoldfastError, type OptionSet, type Usage } from '../../protocol/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
 import { fitText } from '../fit-context.ts'
+import { checkLanguageModel } from '../reflex-choice.ts'
 import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-flow.ts'
 import { DRAFT, type Draft, REVISION, type Reflection } from './answer-schema.ts'
 
@@ -104,6 +105,7 @@ export async function reflexion(options: ReflexionOptions): Promise<ReflexionRes
   for (const name of ['question', 'model', 'search'] as const)
     if (options[name] === undefined)
       throw new HoldfastError('invalid-option', { message: `reflexion() needs ${name}.` })
+  checkLanguageModel(options.model, 'criticise an answer')
   const { question } = options
   const compile = (graphOptions: GraphOptions): Graph<ReflexionChannels> => build(options, graphOptions)
   const { state, ...run } = await runFlow({ compile, input: { question } }, options)

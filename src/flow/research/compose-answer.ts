@@ -159,6 +159,12 @@ export function notFoundUpdate(
   }
 }
 
-function bullets(lines: readonly string[]): string {
+/** The tools have names for models: a person reads what was searched. */
+function bullets(observations: readonly string[]): string {
+  const lines = observations.map((line) =>
+    line
+      .replace(/^pdf_retrieval\b/, 'The search of the documents')
+      .replace(/^web_search\b/, 'The search of the web'),
+  )
   return [...new Set(lines)].map((line) => `- ${line}`).join('\n')
 }

@@ -4,6 +4,7 @@ import type { GraphLimits, GraphOptions } from '../../graph/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
 import { atLeast, checkOptions, defined, invalidOption, type OptionSet, shown } from '../../protocol/index.ts'
 import type { ModelChoice, PromptFile } from '../../turn/index.ts'
+import { isReflex } from '../reflex-choice.ts'
 import { SUPPORT_THRESHOLD } from './citations.ts'
 import { type PromptName, shippedPrompt } from './prompts.ts'
 
@@ -176,18 +177,16 @@ export function modelUse(options: AgentOptions, { name, temperature }: AgentDefa
     settings: { ...(heat === null ? {} : { temperature: heat }), ...settings },
     maxHistory,
     prompt: prompt ?? shippedPrompt(name),
-    ...(isReflex(model) ? {} : defined({ model })),
+    ...(followsRules(model) ? {} : defined({ model })),
   }
 }
 
 /** Reflex writes no text: its agents follow rules. */
-function isReflex(model: ResearchModel | undefined): boolean {
-  if (model === undefined || model === 'reflex' || model === 'holdfast/reflex') return true
-  if (typeof model !== 'object') return false
-  if (Array.isArray(model)) return isReflex((model as readonly ModelChoice[])[0])
-  if ('settings' in model) return isReflex(model.model)
-  const { provider, modelId } = model as { readonly provider?: unknown; readonly modelId?: unknown }
-  return provider === 'holdfast' && modelId === 'reflex'
+function followsRules(model: ResearchModel | undefined): boolean {
+  const [first] = Array.isArray(model)
+    ? (model as readonly ModelChoice[])
+    : [model as ModelChoice | undefined]
+  return first === undefined || isReflex(first)
 }
 
 export function checkResearch(options: ResearchAgentOptions): void {

@@ -13,7 +13,7 @@ export interface Evidence {
   readonly title: string
   /** A path or an address. */
   readonly source: string
-  /** Null for a web page. */
+  /** Null for a web page, and for a document without pages. */
   readonly page: number | null
   readonly text: string
   readonly score: number

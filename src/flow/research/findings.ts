@@ -6,7 +6,8 @@ export type PdfResult = {
   readonly documentId: string
   readonly title: string
   readonly source: string
-  readonly page: number
+  /** Null: the document has no pages. */
+  readonly page: number | null
   readonly start: number
   readonly end: number
   readonly text: string
@@ -33,7 +34,7 @@ export type Source = {
   readonly title: string
   /** A path or an address. */
   readonly source: string
-  /** Null for a web page. */
+  /** Null for a web page, and for a document without pages. */
   readonly page: number | null
   readonly quote: string
   readonly score: number

@@ -222,15 +222,19 @@ function queryIn(args: Json): string {
 }
 
 function foundText({ observations, pdf_results, web_results }: Found): string {
-  const passages = pdf_results.map(({ title, page, text }) => `## ${title}, page ${page}\n${text}`)
+  const passages = pdf_results.map(({ title, page, text }) => `## ${title}${pageText(page)}\n${text}`)
   const pages = web_results.map(({ title, url, text }) => `## ${title} (${url})\n${text}`)
   return [observations.join('\n'), ...passages, ...pages].join('\n\n')
+}
+
+function pageText(page: number | null): string {
+  return page === null ? '' : `, page ${page}`
 }
 
 /** Without a model: the number of finds, and where they are. */
 function summaryOf({ observations, pdf_results, web_results }: Found): string {
   const places = [
-    ...pdf_results.map(({ title, page }) => `${title}, page ${page}`),
+    ...pdf_results.map(({ title, page }) => `${title}${pageText(page)}`),
     ...web_results.map(({ title, url }) => `${title} (${url})`),
   ]
   if (places.length === 0) return `Nothing was found. ${observations.join(' ')}`.trim()

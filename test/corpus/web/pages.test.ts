@@ -1,14 +1,15 @@
 /** The pages of results, on a local server that is the whole web: text for readers, and attacks by pages and vendors. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { runInProcess } from '../../../src/base/index.ts'
 import { searxng, type WebSearchOptions } from '../../../src/corpus/web/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { PATIENCE_MS } from '../../patience.ts'
 import { article, PLAIN, type SearchWorld, world } from './kit.ts'
 
 const SENTENCE =
@@ -343,11 +344,12 @@ describe('a bound', () => {
   })
 })
 
-it('without the packages the worker says so', async () => {
+it('without the packages the process says so', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-no-readability-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const copy = join(folder, 'readable-worker.mts')
-  copyFileSync('src/corpus/web/readable-worker.ts', copy)
-  const worker = new Worker(pathToFileURL(copy), { workerData: '<p>x</p>' })
-  expect(await new Promise((resolve) => worker.once('message', resolve))).toEqual({ problem: 'no-package' })
+  cpSync('src/base', join(folder, 'base'), { recursive: true })
+  const copy = join(folder, 'corpus/web/readable-process.ts')
+  cpSync('src/corpus/web/readable-process.ts', copy)
+  const limits = { module: pathToFileURL(copy), megabytes: 512, timeoutMs: PATIENCE_MS }
+  expect(await runInProcess('<p>x</p>', limits)).toEqual({ problem: 'no-package' })
 })

@@ -353,7 +353,7 @@ test('an empty corpus is said plainly, and no model writes an answer', async () 
   expect(callers(model)).toEqual(['orchestrator', 'research'])
   expect(state).toMatchObject({ confidence_score: 0, context: { sources: [] } })
   expect(state?.final_answer).toBe(
-    `**Not found.** Nothing in the searched sources answers the question "${GATE}".\n\n- pdf_retrieval found nothing: the corpus is empty.`,
+    `**Not found.** Nothing in the searched sources answers the question "${GATE}".\n\n- The search of the documents found nothing: the corpus is empty.`,
   )
 })
 

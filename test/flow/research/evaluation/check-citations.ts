@@ -60,7 +60,7 @@ async function isOnPage({ source, page, text }: Passage): Promise<boolean> {
   if (source.endsWith('.pdf') && !hasPdftotext) return true
   const known = pages.get(source) ?? pagesOf(source)
   pages.set(source, known)
-  const given = new Set((await known)[page - 1])
+  const given = new Set((await known)[(page ?? 1) - 1])
   return wordsIn(text).every((word) => given.has(word))
 }
 

@@ -81,7 +81,7 @@ export async function evaluate(options: EvaluateOptions = {}): Promise<Evaluatio
 
 interface Ranked {
   readonly source: string
-  readonly page: number
+  readonly page: number | null
   readonly text: string
 }
 

@@ -57,10 +57,10 @@ async function citesAll(
 }
 
 export function holds(
-  passage: { readonly source: string; readonly page: number; readonly text: string },
+  passage: { readonly source: string; readonly page: number | null; readonly text: string },
   { document, page, quote }: ExpectedPassage,
 ): boolean {
-  const isPlace = basename(passage.source) === document && passage.page === page
+  const isPlace = basename(passage.source) === document && (passage.page ?? 1) === page
   return isPlace && plainWords(passage.text).includes(plainWords(quote))
 }
 

@@ -1,8 +1,5 @@
-/**
- * A worker thread that converts one HTML page to Markdown. A thread of its own, because a page decides how long its
- * conversion takes, and a thread can be ended.
- */
-import { parentPort, workerData } from 'node:worker_threads'
+/** The program of a process that converts an HTML page to Markdown: a page decides how long its conversion takes. */
+import { answerRequests } from '../base/index.ts'
 
 export interface HtmlPage {
   readonly html: string
@@ -169,4 +166,4 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 
-parentPort?.postMessage(await convert(workerData as HtmlPage), [])
+answerRequests(convert)

@@ -1,8 +1,8 @@
 /**
- * A worker thread that reads the text of one HTML page: the article without menus, scripts and hidden elements. The parser
- * runs no script and loads nothing.
+ * The program of a process that reads the text of an HTML page: the article without menus, scripts and hidden elements. The
+ * parser runs no script and loads nothing.
  */
-import { parentPort, workerData } from 'node:worker_threads'
+import { answerRequests } from '../../base/index.ts'
 
 export type Reading =
   | { readonly title: string; readonly text: string }
@@ -126,4 +126,4 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST_TITLE).toWellFormed()
 }
 
-parentPort?.postMessage(await read(workerData as string), [])
+answerRequests(read)
