@@ -327,8 +327,9 @@ export class Driver {
     this.ownership.drained()
   }
 
-  async #closeLoop({ batches, interrupt }: Loop, why: unknown): Promise<void> {
+  async #closeLoop({ batches, interrupt, release }: Loop, why: unknown): Promise<void> {
     interrupt.abort()
+    release.abort()
     await quietly(batches.throw(why))
   }
 
@@ -417,11 +418,11 @@ export class Driver {
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
     const [cancel, interrupt] = [new AbortController(), new AbortController()]
-    const scope = this.#scope(posts, { cancel, interrupt })
-    return { batches: this.#options.run(scope, this.journal), cancel, interrupt }
+    const signals = { cancel, interrupt, release: this.#stop.newRelease() }
+    return { batches: this.#options.run(this.#scope(posts, signals), this.journal), ...signals }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt }: Omit<Loop, 'batches'>): LoopScope {
+  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt, release }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     return {
       key,
@@ -437,7 +438,8 @@ export class Driver {
       view: new LoopView(this.ownership, posts, clock.now()),
       cancelled: cancel.signal,
       cancelledOrLost: interrupt.signal,
-      ...this.#stop.signals(),
+      cancelledLostOrReleased: release.signal,
+      stopping: this.#stop.stopping,
       mayAct: () => this.#mayAct(interrupt),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
@@ -482,6 +484,7 @@ export class Driver {
     if (state.is !== 'driving') return
     state.loop.cancel.abort()
     state.loop.interrupt.abort()
+    state.loop.release.abort()
   }
 }
 

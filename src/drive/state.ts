@@ -34,6 +34,8 @@ export interface Loop {
   readonly cancel: AbortController
   /** Aborts on a cancel too, and when the turn was lost. */
   readonly interrupt: AbortController
+  /** Aborts on an interrupt too, after it, and when the turn is to be released for a shutdown. */
+  readonly release: AbortController
 }
 
 /** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */

@@ -3,8 +3,7 @@
 export class StopRequest {
   #how: 'pause' | 'release' | undefined
   #stopping = new AbortController()
-  /** Of the newest loop. */
-  #releasing = new AbortController()
+  #release: AbortController | undefined
 
   get how(): 'pause' | 'release' | undefined {
     return this.#how
@@ -15,12 +14,17 @@ export class StopRequest {
     this.#how = how
     if (how === undefined) this.#stopping = new AbortController()
     else this.#stopping.abort()
-    if (how === 'release') this.#releasing.abort()
+    if (how === 'release') this.#release?.abort()
   }
 
-  /** The signals for a new loop. */
-  signals(): { readonly stopping: AbortSignal; readonly releasing: AbortSignal } {
-    this.#releasing = new AbortController()
-    return { stopping: this.#stopping.signal, releasing: this.#releasing.signal }
+  /** Aborts when the driver is to stop, however. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  /** The controller of a new loop, which this request aborts instead of the one before. */
+  newRelease(): AbortController {
+    this.#release = new AbortController()
+    return this.#release
   }
 }

@@ -61,10 +61,13 @@ export interface LoopScope {
   readonly cancelled: AbortSignal
   /** Aborts on a cancel too, and when the turn was lost to another driver: results of the model no longer count. */
   readonly cancelledOrLost: AbortSignal
+  /**
+   * Aborts like `cancelledOrLost`, right after it, and when the driver is to release the turn for a shutdown: the next driver
+   * repeats a model call under way.
+   */
+  readonly cancelledLostOrReleased: AbortSignal
   /** Aborts when the driver is to stop after the effects under way, for a pause or a shutdown: ends a delay. */
   readonly stopping?: AbortSignal
-  /** Aborts when the driver is to release the turn, for a shutdown: the next driver repeats a model call under way. */
-  readonly releasing?: AbortSignal
   /** Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
   readonly mayAct: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void

@@ -18,7 +18,7 @@ import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
 import { type ObservedStep, onceOnly, safeError, type Thrower } from './telemetry.ts'
 
-type Signals = Pick<RunBase, 'cancelledOrTimedOut' | 'interrupted'>
+type Signals = Pick<RunBase, 'cancelledOrTimedOut' | 'interrupted' | 'interruptedOrReleased'>
 
 /** A wait ended because the turn was cancelled, out of time, or lost. */
 export class Interrupted extends Error {}
@@ -34,7 +34,6 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   /** Stops the timer of the time limit, if there is one. */
   #over: (() => void) | undefined
   #signals: Signals | undefined
-  #modelSignal: AbortSignal | undefined
   #interruption: Interruption | undefined
 
   constructor(scope: S) {
@@ -98,15 +97,13 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
 
   /** For model calls: aborts also when the turn is released for a shutdown. */
   get interruptedOrReleased(): AbortSignal {
-    const { releasing } = this.scope
-    this.#modelSignal ??=
-      releasing === undefined ? this.interrupted : AbortSignal.any([this.interrupted, releasing])
-    return this.#modelSignal
+    this.#signals ??= this.#watchTime()
+    return this.#signals.interruptedOrReleased
   }
 
   /** True if a model call under way is left to the next driver: this one only has to release the turn. */
   get isReleasing(): boolean {
-    return this.scope.releasing?.aborted === true && !this.interrupted.aborted
+    return this.interruptedOrReleased.aborted && !this.interrupted.aborted
   }
 
   /**
@@ -219,8 +216,13 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
 
   #watchTime(): Signals {
     const { durationMs } = this
-    const { cancelled, cancelledOrLost } = this.scope
-    if (durationMs === undefined) return { cancelledOrTimedOut: cancelled, interrupted: cancelledOrLost }
+    const { cancelled, cancelledOrLost, cancelledLostOrReleased } = this.scope
+    if (durationMs === undefined)
+      return {
+        cancelledOrTimedOut: cancelled,
+        interrupted: cancelledOrLost,
+        interruptedOrReleased: cancelledLostOrReleased,
+      }
     const left = this.open.startedAt + durationMs - this.scope.clock.now()
     const deadline = new AbortController()
     this.#over = this.scope.timer.after(Math.max(0, left), () => deadline.abort())
@@ -228,6 +230,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     return {
       cancelledOrTimedOut: AbortSignal.any([cancelled, signal]),
       interrupted: AbortSignal.any([cancelledOrLost, signal]),
+      interruptedOrReleased: AbortSignal.any([cancelledLostOrReleased, signal]),
     }
   }
 }

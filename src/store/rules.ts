@@ -52,7 +52,12 @@ export interface InboxFact {
 export type Decision =
   | { readonly kind: 'refused'; readonly error: HoldfastError }
   | { readonly kind: 'repeated' }
-  | { readonly kind: 'accepted'; readonly entries: readonly Entry[]; readonly head: Head }
+  | { readonly kind: 'accepted'; readonly entries: readonly StampedEntry[]; readonly head: Head }
+
+/** An entry made for this decision alone. Its data is the caller's; the adapter replaces it with a reader's. */
+export interface StampedEntry extends Entry {
+  data: JsonObject
+}
 
 export interface DecideOptions extends LeaseJudge {
   readonly digestOf: (type: string, data: JsonObject) => string
@@ -181,10 +186,10 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
 
 function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
   const posted = new Map<string, number>()
-  const entries: Entry[] = []
+  const entries: StampedEntry[] = []
   const head = headDraft(facts.head)
   const at = Math.max(head.at, options.now)
-  const push = (entry: Entry) => {
+  const push = (entry: StampedEntry) => {
     entries.push(entry)
     moveHead(head, entry)
   }
@@ -228,7 +233,7 @@ interface Stamp {
   readonly takes: readonly number[] | undefined
 }
 
-function stamped(entry: NewEntry, { seq, at, takes }: Stamp): Entry {
+function stamped(entry: NewEntry, { seq, at, takes }: Stamp): StampedEntry {
   const { turn, type, data, refs, optional } = entry
   const v = entry.v ?? ENTRY_KINDS.get(type)?.v ?? 1
   // No spreads: this runs for every entry, and few have any of the other fields.

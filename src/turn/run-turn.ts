@@ -317,6 +317,7 @@ class Journal {
         : {}),
       cancelled: signal,
       cancelledOrLost: signal,
+      cancelledLostOrReleased: signal,
       mayAct: async () => {},
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,

@@ -228,10 +228,7 @@ export function isLivingFork({ head }: Context): boolean {
 }
 
 /** An entry with this data. */
-export function entryOf(
-  { seq, at, turn, type, v, key, takes, refs, optional }: Row | Entry,
-  data: JsonObject,
-): Entry {
+function entryOf({ seq, at, turn, type, v, key, takes, refs, optional }: Row, data: JsonObject): Entry {
   const entry: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
   if (key !== undefined) entry.key = key
   if (takes !== undefined) entry.takes = takes

@@ -62,15 +62,7 @@ import {
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
-import {
-  type Context,
-  Contexts,
-  derive,
-  entryOf,
-  hashesOf,
-  isLivingFork,
-  type PreparedEntry,
-} from './context.ts'
+import { type Context, Contexts, derive, hashesOf, isLivingFork, type PreparedEntry } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -132,7 +124,9 @@ class MemoryStore implements Port.Store {
     const written = context ?? this.#contexts.create(decision.head, this.#parentFor(request))
     this.#write(written, prepared, decision.head)
     const shared = isShared(encoded, request)
-    const entries = prepared.map((one) => entryOf(one.entry, readerData(one.encoded, shared)))
+    const { entries } = decision
+    for (const [at, entry] of entries.entries())
+      entry.data = readerData((prepared[at] as PreparedEntry).encoded, shared)
     const epoch = request.epoch ?? decision.head.epoch
     return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }

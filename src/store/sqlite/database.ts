@@ -168,43 +168,51 @@ export class Database {
     this.#statements.clear()
   }
 
+  /** Waits for the write lock in small steps; everything queued meanwhile becomes one transaction. */
   async #flushSoon(): Promise<void> {
     do {
-      await this.#gather()
-      await this.#flush()
+      // Collects appends of the same tick.
+      await Promise.resolve()
+      if (!this.#isAlone()) await this.#gather()
+      for (let attempt = 1; !this.#flush(); attempt++) await sleep(backoff(attempt))
     } while (this.#queue.length > 0)
     this.#flushing = undefined
   }
 
-  /**
-   * Collects a batch. When an immediate runs, all writers that the last commit resumed have had a chance to append
-   * again, and timers and sockets theirs. A lone writer has no other to wait for, and skips this for a moment.
-   */
-  async #gather(): Promise<void> {
-    // Collects appends of the same tick.
-    await Promise.resolve()
-    const alone = this.#queue.length === 1 && this.#lastBatch === 1
-    if (alone && performance.now() - this.#yieldedAt < LONGEST_RUN_MS) return
-    await new Promise((resolve) => setImmediate(resolve))
-    this.#yieldedAt = performance.now()
+  /** A lone writer has no other to wait for, and skips the event loop for a moment. */
+  #isAlone(): boolean {
+    if (this.#queue.length !== 1 || this.#lastBatch !== 1) return false
+    return performance.now() - this.#yieldedAt < LONGEST_RUN_MS
   }
 
-  /** Waits for the write lock in small steps; everything queued meanwhile becomes one transaction. */
-  async #flush(): Promise<void> {
-    for (let attempt = 1; this.#queue.length > 0; attempt++) {
-      const failure = this.#begin()
-      if (failure === undefined || !isBusy(failure)) {
-        const jobs = this.#queue.splice(0, LARGEST_BATCH)
-        this.#lastBatch = jobs.length
-        const settled = failure === undefined ? this.#commit(jobs) : this.#fail(jobs, failure)
-        for (const settle of settled) settle()
-        return
-      }
-      const now = performance.now()
-      const late = this.#queue.findLastIndex(({ deadline }) => deadline < now) + 1
-      for (const settle of this.#fail(this.#queue.splice(0, late), failure)) settle()
-      await sleep(backoff(attempt))
-    }
+  /**
+   * Collects a batch. When an immediate runs, all writers that the last commit resumed have had a chance to append
+   * again, and timers and sockets theirs.
+   */
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#yieldedAt = performance.now()
+        resolve()
+      })
+    })
+  }
+
+  /** One transaction of the queued jobs. False if another process has the lock, and jobs are left to wait for it. */
+  #flush(): boolean {
+    const failure = this.#begin()
+    const isLocked = failure !== undefined && isBusy(failure)
+    const jobs = this.#queue.splice(0, isLocked ? this.#countLate() : LARGEST_BATCH)
+    if (!isLocked) this.#lastBatch = jobs.length
+    const settled = failure === undefined ? this.#commit(jobs) : this.#fail(jobs, failure)
+    for (const settle of settled) settle()
+    return !isLocked || this.#queue.length === 0
+  }
+
+  /** The jobs whose wait for a lock is over: the first of the queue, up to the last of them. */
+  #countLate(): number {
+    const now = performance.now()
+    return this.#queue.findLastIndex(({ deadline }) => deadline < now) + 1
   }
 
   #begin(): unknown {

@@ -19,6 +19,8 @@ import { type ContextRow, contextById, findContext, putContext } from './rows.ts
 export interface Indexes {
   readonly db: Database
   readonly derivations: readonly Derivation[]
+  /** Those of `derivations` that read entries of a type. */
+  readonly derivationsOf: (type: string) => readonly Derivation[]
   /** The names of all derivations, as stored in the context row. */
   readonly derivedBy: string
   readonly backlogs: Backlogs
@@ -92,8 +94,11 @@ export function deriveNext(
   const { derivedSeq } = context
   const older = bufferedRows(indexes, context) ?? recentRows(indexes, context)
   if (older === undefined) return derivedSeq
-  const fresh = entries.flatMap((entry) => derivedRows(indexes, context.id, entry))
-  const rows = fresh.length === 0 ? older : [...older, ...fresh]
+  let rows = older
+  for (const entry of entries) {
+    const fresh = derivedRows(indexes, context.id, entry)
+    if (fresh.length > 0) rows = rows.concat(fresh)
+  }
   const few = rows.length < LONGEST_BACKLOG.rows && head.seq - derivedSeq < LONGEST_BACKLOG.entries
   if (few && rows.length > 0 && indexes.backlogs.hold({ ...context, head }, rows)) return derivedSeq
   for (const row of rows) storeRow(indexes.db, row)
@@ -132,9 +137,12 @@ function missingRows(indexes: Indexes, context: ContextRow): readonly BufferedRo
   return [...missing(indexes, context)].flatMap((step) => rowsOf(step, context.id))
 }
 
-function derivedRows({ derivations }: Indexes, context: number, entry: Entry): BufferedRow[] {
-  const rows: BufferedRow[] = []
-  for (const derivation of derivations) rows.push(...rowsOf({ entry, derivation }, context))
+function derivedRows({ derivationsOf }: Indexes, context: number, entry: Entry): readonly BufferedRow[] {
+  let rows = NO_ROWS
+  for (const derivation of derivationsOf(entry.type)) {
+    const found = rowsOf({ entry, derivation }, context)
+    rows = rows.length === 0 ? found : rows.concat(found)
+  }
   return rows
 }
 

@@ -36,8 +36,7 @@ export class HeadCache {
     const name = nameOf(row.head.key)
     this.#rows.delete(name)
     this.#rows.set(name, row)
-    const [oldest = ''] = this.#rows.size > MOST_ROWS ? this.#rows.keys() : []
-    this.#rows.delete(oldest)
+    if (this.#rows.size > MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value ?? '')
     this.#writes = this.#db.writes
   }
 

@@ -52,13 +52,15 @@ function keysOf({ inbox = [], entries = [] }: Port.AppendRequest): Iterable<stri
 
 /** Stores an inbox entry, and marks the entries that `entry` takes. */
 export function fileEntry(db: Database, context: ContextRow, filing: Filing): void {
-  const { entry, encoded, taken = 0, takes = entry.takes ?? [] } = filing
+  const { entry, encoded, together = [] } = filing
   const { id } = context
   if (entry.key !== undefined) {
+    const taken = together.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
     const cells = [id, entry.key, entry.seq, taken, inboxDigest(entry.type, encoded)] as const
     db.run(PUT, ...cells, rowChecksum(cells))
   }
-  for (const seq of takes) {
+  for (const seq of entry.takes ?? []) {
+    if (seq >= (together[0]?.seq ?? entry.seq)) continue
     const [key, at, , digest] = db.get(BY_SEQ, id, seq) ?? []
     if (key === undefined || at !== seq || digest === undefined) throw damagedInbox(context.head.key)
     const crc = rowChecksum([id, key, seq, entry.seq, digest])
@@ -69,10 +71,8 @@ export function fileEntry(db: Database, context: ContextRow, filing: Filing): vo
 export interface Filing {
   readonly entry: Entry
   readonly encoded: Encoded
-  /** The entry of the same append that takes it: then it never becomes pending. */
-  readonly taken?: number
-  /** Positions of earlier appends that it takes; defaults to all that it takes. */
-  readonly takes?: readonly number[]
+  /** All entries of its append: an inbox entry that one of them takes is stored as taken, and never becomes pending. */
+  readonly together?: readonly Entry[]
 }
 
 /** Deletes all rows above a position, to be stored again, and damaged ones below. */

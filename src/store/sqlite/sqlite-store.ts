@@ -16,7 +16,7 @@ import {
   type OptionSet,
   type Owner,
 } from '../../protocol/index.ts'
-import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
+import { type Derivation, derivationsByType, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
 import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
@@ -98,7 +98,8 @@ class FileStore implements SqliteStore {
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
     const headCache = new HeadCache(this.#db)
-    this.#writing = { db: this.#db, judge, derivations, derivedBy, backlogs, headCache }
+    const derivationsOf = derivationsByType(derivations)
+    this.#writing = { db: this.#db, judge, derivations, derivationsOf, derivedBy, backlogs, headCache }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {

@@ -53,33 +53,34 @@ export function append(
 ): Port.Receipt {
   const { db } = writing
   const context = writing.headCache.find(request.key)
-  const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
+  const digestOf = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
   const earlier = context && findAppend(db, context, request)
   const facts = {
     head: context?.head,
     earlier: earlier !== undefined,
     inbox: inboxFacts(db, context, request),
   }
-  const decision = decideAppend(request, facts, { ...writing.judge(), digestOf: digest })
+  const decision = decideAppend(request, facts, { ...writing.judge(), digestOf })
   if (decision.kind === 'refused') throw decision.error
   if (decision.kind === 'repeated')
     return repeatedReceipt(db, context as ContextRow, { request, ...(earlier as Stored) })
   const { head } = decision
-  const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
-  // Receipts and derived rows use the data as a reader gets it, not the caller's objects.
+  const { entries } = decision
   const shared = isShared(encoded, request)
-  const entries = decision.entries.map((entry, i) => ({
-    ...entry,
-    data: readerData(texts[i] as Encoded, shared),
-  }))
   let target = context
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, request), derivedBy: writing.derivedBy })
-    for (const [i, entry] of entries.entries()) {
-      const appendId = i === 0 || i === entries.length - 1 ? request.id : null
-      const together =
-        entry.key === undefined && entry.takes === undefined ? {} : takenTogether(entries, entry)
-      writeEntry(writing, target, { entry, encoded: texts[i] as Encoded, append: appendId, ...together })
+    for (const entry of entries) {
+      const text = encoded.get(entry.data) ?? encode(entry.type, entry.data)
+      // Receipts and derived rows use the data as a reader gets it, not the caller's objects.
+      entry.data = readerData(text, shared)
+      const isEdge = entry === entries[0] || entry === entries.at(-1)
+      writeEntry(writing, target, {
+        entry,
+        encoded: text,
+        append: isEdge ? request.id : null,
+        together: entries,
+      })
     }
     writing.headCache.keep(advance(writing, target, { head, entries }))
   }
@@ -89,13 +90,6 @@ export function append(
     target === undefined || head.pending === 0 ? [] : pendingInbox(db, { ...target, head }, request.since)
   const at = entries[0]?.at ?? head.at
   return { first, last, at, epoch: head.epoch, entries, inbox: pending, repeated: false }
-}
-
-/** The entry of this append that takes `entry`, and the positions of earlier appends that `entry` takes. */
-function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 'taken' | 'takes'> {
-  const taken = entries.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
-  const takes = entry.takes?.filter((seq) => seq < (entries[0] as Entry).seq) ?? []
-  return { taken, takes }
 }
 
 export function renew(writing: WriteContext, request: Port.RenewRequest): void {
@@ -158,12 +152,13 @@ export function saveSnapshot(writing: WriteContext, key: ContextKey, snapshot: P
   const state = JSON.stringify(snapshot.state)
   const put = 'INSERT OR REPLACE INTO snapshot (context, seq, format, state, crc) VALUES (?, ?, ?, ?, ?)'
   db.run(put, context.id, seq, format, state, rowChecksum([context.id, format, seq, state]))
-  const old =
-    'DELETE FROM snapshot WHERE context = ? AND seq <= (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)'
-  db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
+  db.run(DELETE_OLD_SNAPSHOTS, context.id, context.id)
   // A snapshot changes no head.
   headCache.keep(context)
 }
+
+/** A constant offset: SQLite prepares a statement again for each run with a bare parameter in its place. */
+const DELETE_OLD_SNAPSHOTS = `DELETE FROM snapshot WHERE context = ? AND seq <= (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_SNAPSHOTS})`
 
 /** Keeps existing bytes unless they are damaged: acknowledged bytes are readable. */
 export function putBlob(
@@ -205,7 +200,7 @@ export function writeEntry({ db }: WriteContext, context: ContextRow, writing: W
     useBlob(db, { id, seq: entry.seq, blob: blob[0] as number })
   }
   insertEntry(db, entry, { context: id, encoded, append: writing.append })
-  fileEntry(db, context, writing)
+  if (entry.key !== undefined || entry.takes !== undefined) fileEntry(db, context, writing)
 }
 
 function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blob: number }): void {

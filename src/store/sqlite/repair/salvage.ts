@@ -11,7 +11,7 @@ import {
   HoldfastError,
   keyText,
 } from '../../../protocol/index.ts'
-import { STANDARD_DERIVATIONS } from '../../derive.ts'
+import { derivationsByType, STANDARD_DERIVATIONS } from '../../derive.ts'
 import { hashOf } from '../../encode.ts'
 import { newHead } from '../../head.ts'
 import { Backlogs } from '../backlog.ts'
@@ -201,6 +201,7 @@ async function copyLive(
     db,
     judge: () => ({ now: 0, liveness: () => 'unknown' }),
     derivations: STANDARD_DERIVATIONS,
+    derivationsOf: derivationsByType(STANDARD_DERIVATIONS),
     derivedBy: setName(STANDARD_DERIVATIONS),
     backlogs: new Backlogs(db),
     headCache: new HeadCache(db),
