@@ -98,8 +98,13 @@ describe('after an erase', () => {
     const path = place.path()
     const store = open(path)
     await store.putBlob(OWNER, Buffer.alloc(9_000_000, 'filler '))
+    await post(store, keyOf('unmoved'), 'Glockenspiel '.repeat(3000))
     await confide(store, 'secret')
     await chatter(store, 'a', 50)
+    expect(hasText(path, 'Glockenspiel')).toBe(true)
+    await store.erase(keyOf('unmoved'))
+    // Its pages are overwritten without a scrub, which is for copies that SQLite left when it moved rows.
+    expect(hasText(path, 'Glockenspiel')).toBe(false)
     await store.erase(keyOf('secret'))
     expect(hasText(`${path}-wal`, SECRET)).toBe(false)
     await store.scrub()
