@@ -274,6 +274,10 @@ describe('the view', () => {
       entry(5, 'turn.end', { outcome: 'stop' }),
     ])
     expect(texts(run)).toEqual(['Do it.', 'I read.', 'It is 7.'])
+    const asked = withEvents({ ...run, items: run.items.slice(0, 4) }, [
+      entry(4, 'request.start', { requestId: 'tools.2/c/approval', callId: 'tools.2', prompt: 'Read?' }),
+    ])
+    expect(asked.items.find(({ id }) => id === 'c')).toMatchObject({ status: 'waiting' })
     expect(run.items.find(({ type, id }) => type === 'call' && id === 'c')).toMatchObject({
       name: 'read',
       status: 'ok',
