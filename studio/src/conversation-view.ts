@@ -273,7 +273,8 @@ class Fold {
     const request = data as unknown as RequestData
     if (type === 'request.start') {
       this.#put({ type: 'request', id, request })
-      if (request.callId !== undefined) this.#change(request.callId, { status: 'waiting' })
+      // The id of a request from below names the calls that lead to it.
+      for (const callId of id.split('/')) this.#change(callId, { status: 'waiting' })
       return
     }
     const at = this.#items.findLastIndex((item) => item.type === 'request' && item.id === id)

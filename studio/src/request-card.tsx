@@ -6,6 +6,7 @@ import { Diff } from './diff.tsx'
 import { type Draft, draftOf, filled } from './form-draft.ts'
 import { FormField, optionText } from './form-field.tsx'
 import { Code, Markdown } from './markdown.tsx'
+import { subjectOf } from './request-subject.ts'
 import { isObject, type Json, type RequestData, textIn } from './types.ts'
 import { jsonText, visible } from './visible-text.ts'
 
@@ -35,26 +36,24 @@ export function RequestCard({ item, onAnswer }: { readonly item: RequestItem; re
         <span className={`badge ${how === undefined ? 'waiting' : ''}`}>{how ?? 'waits for you'}</span>
       </h3>
       <Markdown text={request.prompt} />
-      <About request={request} />
+      <Subject request={request} />
       {how === undefined ? <OpenRequest request={request} onAnswer={onAnswer} /> : <Given item={item} />}
     </section>
   )
 }
 
-/** The subject: above all what an approved call would do. */
-function About({ request: { about, prompt } }: { readonly request: RequestData }) {
-  if (about === undefined) return null
-  const { preview, tool, args, ...rest } = about
-  const isNamed = typeof tool === 'string' && !prompt.includes(tool)
-  const isTold = args !== undefined && prompt.includes(JSON.stringify(args))
-  const isMore = isNamed || typeof preview === 'string' || Object.keys(rest).length > 0
-  if (!isMore && (args === undefined || isTold)) return null
+function Subject({ request }: { readonly request: RequestData }) {
+  const subject = subjectOf(request)
+  if (subject === undefined) return null
+  const { tool, args, preview, more } = subject
   return (
     <div className="about">
-      {isNamed && <p className="mono">{visible(tool)}</p>}
-      {args !== undefined && !isTold && <Code text={jsonText(args)} label="Arguments" />}
-      {typeof preview === 'string' && <Diff text={preview} />}
-      {Object.keys(rest).length > 0 && <Code text={jsonText(rest)} label="Subject" />}
+      {tool !== undefined && <p className="mono">{visible(tool)}</p>}
+      {args !== undefined && <Code text={jsonText(args)} label="Arguments" />}
+      {preview !== undefined &&
+        (preview.isError ? <p className="error">{visible(preview.text)}</p> : <Diff text={preview.text} />)}
+      {preview?.isCut && <p className="muted">The rest is too long to be shown.</p>}
+      {more !== undefined && <Code text={jsonText(more)} label="Subject" />}
     </div>
   )
 }

@@ -67,6 +67,7 @@ function clerk(seen: unknown[]) {
     description: 'Pays.',
     input: z.object({ euros: z.number() }),
     approve: 'always',
+    preview: ({ euros }) => `--- a/purse\n+++ b/purse\n@@ -1 +1 @@\n-9\n+${9 - euros}\n`,
     run: ({ euros }) => ({ paid: euros }),
   })
   const book = defineTool({

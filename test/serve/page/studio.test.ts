@@ -4,6 +4,7 @@ import { problemText } from '../../../studio/src/call-outcome.ts'
 import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, filled } from '../../../studio/src/form-draft.ts'
 import { blocksOf } from '../../../studio/src/markdown-blocks.ts'
+import { subjectOf } from '../../../studio/src/request-subject.ts'
 import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
 import { messageIn } from '../../../studio/src/values-text.ts'
 import { reasonText, visible } from '../../../studio/src/visible-text.ts'
@@ -170,6 +171,33 @@ describe('the values of a run', () => {
   })
 })
 
+describe('the subject of a request', () => {
+  const prompt = 'May "pay" be run with {"euros":5}?'
+  const about = { tool: 'pay', args: { euros: 5 }, grants: [{ tool: 'pay' }] }
+
+  test('is what its prompt leaves out', () => {
+    expect(subjectOf({ prompt, about })).toBeUndefined()
+    expect(subjectOf({ prompt: 'Pay?', about: { ...about, why: 1 } })).toEqual({
+      tool: 'pay',
+      args: { euros: 5 },
+      more: { why: 1 },
+    })
+    expect(subjectOf({ prompt })).toBeUndefined()
+  })
+
+  test.each([
+    ['-a', { text: '-a', isCut: false, isError: false }],
+    [
+      { text: '-a', cut: true },
+      { text: '-a', isCut: true, isError: false },
+    ],
+    [{ error: 'It failed.' }, { text: 'It failed.', isCut: false, isError: true }],
+    [7, undefined],
+  ])('has the preview %j', (preview, shown) => {
+    expect(subjectOf({ prompt, about: { ...about, preview } })?.preview).toEqual(shown)
+  })
+})
+
 describe('the outcome of a call', () => {
   const item = { type: 'call', id: 'c', kind: 'tool', name: 'pay' } as const
 
@@ -246,6 +274,10 @@ describe('the view', () => {
       entry(5, 'turn.end', { outcome: 'stop' }),
     ])
     expect(texts(run)).toEqual(['Do it.', 'I read.', 'It is 7.'])
+    const asked = withEvents({ ...run, items: run.items.slice(0, 4) }, [
+      entry(4, 'request.start', { requestId: 'tools.2/c/approval', callId: 'tools.2', prompt: 'Read?' }),
+    ])
+    expect(asked.items.find(({ id }) => id === 'c')).toMatchObject({ status: 'waiting' })
     expect(run.items.find(({ type, id }) => type === 'call' && id === 'c')).toMatchObject({
       name: 'read',
       status: 'ok',
