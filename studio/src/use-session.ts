@@ -31,6 +31,7 @@ export function useSession(): Session {
     () =>
       createClient({
         url: new URL('.', location.href).href,
+        retryForMs: 5000,
         ...(token === '' ? { visitorKey: visitorKey() } : { token }),
         fetch: async (input, init) => {
           const response = await fetch(input, init)

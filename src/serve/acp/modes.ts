@@ -1,16 +1,14 @@
 /**
  * Modes of a session: which calls ask the person, and which are refused. A mode is an approval policy beside those of the agent,
- * and of several decisions the strictest counts: so no mode allows what a policy asks about or denies.
+ * and of several decisions the strictest counts: so no mode allows what a policy asks about or denies. Public, so it names no
+ * type of the protocol's package.
  */
-import type { SessionModeState } from '@agentclientprotocol/sdk'
-import type { Host } from '../../host/index.ts'
-import type { ContextKey } from '../../protocol/index.ts'
 import type { ApprovalPolicy, PolicyCall, PolicyDecision } from '../../tool/index.ts'
 import { kindOf } from './tool-calls.ts'
 
 export type AcpMode = 'ask' | 'accept-edits' | 'read-only'
 
-const AVAILABLE: Readonly<Record<AcpMode, { readonly name: string; readonly description: string }>> = {
+export const MODES: Readonly<Record<AcpMode, { readonly name: string; readonly description: string }>> = {
   ask: { name: 'Ask before edits', description: 'Asks before it changes files or runs commands.' },
   'accept-edits': {
     name: 'Accept edits',
@@ -20,7 +18,7 @@ const AVAILABLE: Readonly<Record<AcpMode, { readonly name: string; readonly desc
 }
 
 export function isMode(id: string): id is AcpMode {
-  return Object.hasOwn(AVAILABLE, id)
+  return Object.hasOwn(MODES, id)
 }
 
 /** The modes of the sessions of a server: pass it to `serveAcp`, and its plugin to the agents. */
@@ -57,65 +55,5 @@ function decide(mode: AcpMode, { tool, origin }: PolicyCall): PolicyDecision | u
   return {
     decision: 'deny',
     reason: 'The session is read only. Say what you would change; the person can choose another mode.',
-  }
-}
-
-const DOCUMENT = 'acp-mode'
-
-export interface SessionModeOptions {
-  readonly host: Host
-  readonly modes: AcpModes
-  /** The first conversation of the session, which keeps its mode. */
-  readonly key: ContextKey
-}
-
-/** The mode of one session. It survives the process once the session has a conversation. */
-export class SessionMode {
-  readonly #options: SessionModeOptions
-  #mode: AcpMode = 'ask'
-  #contextId: string
-  #isKept = true
-
-  constructor(options: SessionModeOptions) {
-    this.#options = options
-    this.#contextId = options.key.contextId
-  }
-
-  get state(): SessionModeState {
-    const availableModes = Object.entries(AVAILABLE).map(([id, mode]) => ({ id, ...mode }))
-    return { currentModeId: this.#mode, availableModes }
-  }
-
-  /** The session goes on in another conversation. */
-  enter(contextId: string): void {
-    this.#contextId = contextId
-    this.#options.modes.set(contextId, this.#mode)
-  }
-
-  async change(mode: AcpMode): Promise<void> {
-    this.#apply(mode)
-    this.#isKept = false
-    await this.keep()
-  }
-
-  async load(): Promise<void> {
-    const { host, key } = this.#options
-    const mode = (await host.documents.read(key, DOCUMENT)).value?.['mode']
-    if (typeof mode === 'string' && isMode(mode)) this.#apply(mode)
-  }
-
-  /** Stores a changed mode as soon as there is a conversation to keep it with. */
-  async keep(): Promise<void> {
-    const { host, key } = this.#options
-    if (this.#isKept || (await host.reads.info(key)) === undefined) return
-    this.#isKept = true
-    const value = { mode: this.#mode }
-    for (let written; written === undefined; )
-      written = await host.documents.write(await host.documents.read(key, DOCUMENT), { value })
-  }
-
-  #apply(mode: AcpMode): void {
-    this.#mode = mode
-    this.#options.modes.set(this.#contextId, mode)
   }
 }

@@ -21,9 +21,10 @@ import {
 import { answerFrom } from '../../tool/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
-import { type AcpModes, SessionMode } from './modes.ts'
+import type { AcpModes } from './modes.ts'
 import { answerOfOption, isPermission, permissionRequest, questionText } from './permissions.ts'
 import { promptContent, promptText } from './prompt.ts'
+import { SessionMode } from './session-mode.ts'
 import { chunk, SessionUpdates } from './updates.ts'
 
 export interface SessionOptions {

@@ -24,7 +24,8 @@ export function writingStreams(fetch: HttpServer['fetch']) {
       body,
       (connection.outgoing as ServerResponse).writeHead(status, Object.fromEntries(headers)),
     )
-    return new Response(null, { headers: ALREADY_SENT })
+    // A clone is always the platform's: @hono/node-server may have replaced Response, and overlooks the header in its own.
+    return new Response(null, { headers: ALREADY_SENT }).clone()
   }
 }
 

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { getRequestListener } from '@hono/node-server'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createHost } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
@@ -42,6 +43,22 @@ describe('a listening server', () => {
     const authenticate = () => ({ tenant: 'acme', actor: 'ann' })
     const known = await open({ store: memoryStore(), agents: agents() }, { authenticate })
     expect(await answerTo(known.url, request('agents.example'))).toContain('200 OK')
+  })
+
+  test('streams beside another server of @hono/node-server, which replaces Response in the whole process', async () => {
+    const { Request: request, Response: response } = globalThis
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => {
+      Object.assign(globalThis, { Request: request, Response: response })
+      printed.mockRestore()
+    })
+    getRequestListener(() => new Response('other'))
+    const { call } = await open({ store: memoryStore(), agents: agents('Hi.') })
+    const headers = { accept: 'text/event-stream' }
+    const streamed = await call('/conversations/a:1/messages', { json: { message: 'Hi' }, headers })
+    expect(await streamed.text()).toContain('turn.end')
+    expect((await call('/agents')).status).toBe(200)
+    expect(printed.mock.calls).toEqual([])
   })
 
   test('a request without an end is given up, in its headers and in its body', async () => {
