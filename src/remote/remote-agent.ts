@@ -149,8 +149,8 @@ export function remoteNode<State, Update>(
       const questions = questionsOf(options.name, reply, round)
       if (questions.length === 0) return output(completedText(reply), reply.data, reply.files)
       // All are asked before the first answer is awaited.
-      const given = await Promise.all(questions.map((question) => context.interrupt(question)))
-      for (const [at, { name = '' }] of questions.entries()) answers[name] = given[at] as Json
+      const values = await Promise.all(questions.map((question) => context.interrupt(question)))
+      for (const [at, { name = '' }] of questions.entries()) answers[name] = values[at] as Json
     }
   }
 }
