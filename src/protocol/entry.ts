@@ -413,5 +413,8 @@ export type Position = {
 /** Metadata of a turn in a conversation that several tasks of a graph share: the task that it belongs to. */
 export const TASK_METADATA = '~task'
 
+/** The beginning of the ids of artifacts that keep a call's task at a remote agent: they are not for people. */
+export const REMOTE_TASK = 'remote-task-'
+
 /** `finish` of a reply that no model of this conversation has written. */
 export const GIVEN = 'given'

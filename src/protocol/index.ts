@@ -31,7 +31,7 @@ export type {
   StopRequest,
   TaskData,
 } from './entry.ts'
-export { GIVEN, TASK_METADATA } from './entry.ts'
+export { GIVEN, REMOTE_TASK, TASK_METADATA } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'

@@ -1,7 +1,15 @@
 /** A remote agent, called by A2A, as a tool and as a node of a graph. */
 import { systemTimer, type Timer } from '../base/index.ts'
 import type { NodeContext } from '../graph/index.ts'
-import { checkOptions, HoldfastError, type Json, type JsonObject, type OptionSet } from '../protocol/index.ts'
+import {
+  checkOptions,
+  defined,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  type OptionSet,
+  REMOTE_TASK,
+} from '../protocol/index.ts'
 import {
   type Artifacts,
   type Ask,
@@ -17,6 +25,7 @@ import {
 } from '../tool/index.ts'
 import { checkAllowed } from './allowed-call.ts'
 import { type Connected, checkUrl, connect } from './connect.ts'
+import type { RemoteFile, RemoteMessage } from './remote-parts.ts'
 import { type AskedRound, answerContent, askedRound, questionsOf, roundsOf } from './remote-request.ts'
 import { type Follow, followTask, type RemoteReply, type RemoteTask, sendMessage } from './remote-task.ts'
 
@@ -54,9 +63,17 @@ const REMOTE: OptionSet<RemoteAgentOptions> = {
 
 const INPUT: JsonObject = {
   type: 'object',
-  properties: { message: { type: 'string', description: 'The message to the agent.' } },
+  properties: {
+    message: { type: 'string', description: 'The message to the agent.' },
+    data: { type: 'object', description: 'Values for the agent, beside the message.' },
+  },
   required: ['message'],
   additionalProperties: false,
+}
+
+export interface RemoteAgentInput {
+  readonly message: string
+  readonly data?: JsonObject
 }
 
 /**
@@ -66,24 +83,25 @@ const INPUT: JsonObject = {
  * @example
  * remoteAgent({ name: 'travel', description: 'Books trips.', url: 'https://agents.example/travel' })
  */
-export function remoteAgent(options: RemoteAgentOptions): Tool<{ readonly message: string }> {
+export function remoteAgent(options: RemoteAgentOptions): Tool<RemoteAgentInput> {
   checkOptions(options, REMOTE)
   const url = checkUrl(options.url)
   const { name, description, approve, public: isPublic, timeoutMs } = options
   return defineTool({
     name,
     description,
-    input: jsonSchema<{ readonly message: string }>(INPUT),
+    input: jsonSchema<RemoteAgentInput>(INPUT),
     origin: { kind: 'a2a', url },
     ...(approve === undefined ? {} : { approve }),
     ...(isPublic === undefined ? {} : { public: isPublic }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     replay: 'never',
     verify: (_, { idempotencyKey: callKey, artifacts }) => canGoOn({ callKey, artifacts }),
-    run: async ({ message }, context) => {
+    run: async ({ message: text, data }, context) => {
       const { idempotencyKey, answers } = context
       const round = roundsOf(answers).length + 1
       const messageId = `${idempotencyKey}-${round}`
+      const message = { text, ...defined({ data }) }
       const reply = await exchange(options, { ...context, message, callKey: idempotencyKey, messageId })
       return resultOf(reply, questionsOf(name, reply, round))
     },
@@ -92,10 +110,10 @@ export function remoteAgent(options: RemoteAgentOptions): Tool<{ readonly messag
 
 export interface RemoteNodeOptions<State, Update>
   extends Omit<RemoteAgentOptions, 'description' | 'approve' | 'timeoutMs'> {
-  /** The message, from the state. */
-  readonly input: (state: State) => string
-  /** The update of the state, from the reply. */
-  readonly output: (text: string, data: readonly Json[]) => Update
+  /** The message, from the state: a text, or text, data and files. */
+  readonly input: (state: State) => string | RemoteMessage
+  /** The update of the state, from the reply: its text, data and files. */
+  readonly output: (text: string, data: readonly Json[], files: readonly ReceivedFile[]) => Update
 }
 
 /**
@@ -117,32 +135,34 @@ export function remoteNode<State, Update>(
   checkUrl(options.url)
   return async (state, context) => {
     const { task: callKey, artifacts } = context
-    await checkAllowed(options, context, input(state))
+    const given = input(state)
+    const message = typeof given === 'string' ? { text: given } : given
+    await checkAllowed(options, context, message.text ?? '')
     const answers: Record<string, Json> = {}
     for (let round = 1; ; round++) {
       const reply = await context.step(
         `message ${round}`,
         ({ signal, idempotencyKey: messageId }) =>
-          exchange(remote, { ...context, signal, callKey, messageId, answers, message: input(state) }),
+          exchange(remote, { ...context, signal, callKey, messageId, answers, message }),
         { verify: () => canGoOn({ callKey, artifacts }) },
       )
       const questions = questionsOf(options.name, reply, round)
-      if (questions.length === 0) return output(completedText(reply), reply.data)
+      if (questions.length === 0) return output(completedText(reply), reply.data, reply.files)
       // All are asked before the first answer is awaited.
-      const given = await Promise.all(questions.map((question) => context.interrupt(question)))
-      for (const [at, { name = '' }] of questions.entries()) answers[name] = given[at] as Json
+      const values = await Promise.all(questions.map((question) => context.interrupt(question)))
+      for (const [at, { name = '' }] of questions.entries()) answers[name] = values[at] as Json
     }
   }
 }
 
-function completedText({ state, text }: RemoteReply): string {
+function completedText({ state, text }: KeptReply): string {
   if (state === 'completed') return text
   throw new Error(text === '' ? `The remote agent ended the task as ${state}.` : text)
 }
 
 /** The fields of a tool's context that an exchange needs. */
 interface Exchange {
-  readonly message: string
+  readonly message: RemoteMessage
   readonly answers: Readonly<Record<string, Json>>
   /** The same for every run of the call. */
   readonly callKey: string
@@ -165,7 +185,7 @@ type Kept = RemoteTask & {
 }
 
 /** The next message of the call, or the state of its task if all messages were sent. */
-async function exchange(options: Remote, context: Exchange): Promise<RemoteReply> {
+async function exchange(options: Remote, context: Exchange): Promise<KeptReply> {
   const { signal, progress } = context
   const kept = await keptTask(context)
   const sent = kept?.sent ?? 0
@@ -185,21 +205,46 @@ async function exchange(options: Remote, context: Exchange): Promise<RemoteReply
       const messages = roundsOf(context.answers).length + 1
       await keep(context, { taskId, contextId, sent: messages, asked: askedRound(reply) })
     }
-    return reply
+    return { ...reply, files: await keepFiles(reply.files, context) }
   } finally {
     signal.removeEventListener('abort', cancel)
   }
+}
+
+/** A file of a reply: at an address, or kept as an artifact of the conversation. */
+export type ReceivedFile = {
+  readonly name?: string
+  readonly mediaType?: string
+  readonly url?: string
+  readonly artifact?: string
+}
+
+type KeptReply = Omit<RemoteReply, 'files'> & { readonly files: readonly ReceivedFile[] }
+
+/** A run that is repeated writes the same artifacts again. */
+async function keepFiles(
+  files: readonly RemoteFile[],
+  { artifacts, callKey }: Exchange,
+): Promise<readonly ReceivedFile[]> {
+  const kept: ReceivedFile[] = []
+  for (const { content, ...file } of files) {
+    const artifact = `remote-file-${callKey}-${kept.length + 1}`
+    const { name, mediaType } = file
+    if (content !== undefined) await artifacts.writeFile(artifact, content, defined({ name, mediaType }))
+    kept.push({ ...file, ...(content === undefined ? {} : { artifact }) })
+  }
+  return kept
 }
 
 async function nextReply(follow: Follow, context: Exchange, kept: Kept | undefined): Promise<RemoteReply> {
   const rounds = roundsOf(context.answers)
   const [messages, last] = [rounds.length + 1, rounds.at(-1)]
   const { messageId, message } = context
-  if (kept === undefined) return sendMessage(follow, { messageId, content: { text: message } })
+  if (kept === undefined) return sendMessage(follow, { messageId, content: message })
   const content = last === undefined ? undefined : answerContent(last, kept.asked ?? askedBefore(last))
   if (content === 'declined') {
     await cancelKept(follow, context)
-    return { ...taskOf(kept), state: 'cancelled', text: 'The person did not sign in.', data: [] }
+    return { ...taskOf(kept), state: 'cancelled', text: 'The person did not sign in.', data: [], files: [] }
   }
   // Recorded first: a message that may have been sent is looked for in the task before it is sent again.
   if (kept.sent < messages) await keep(context, { ...kept, sent: messages })
@@ -248,7 +293,7 @@ async function cancelKept(follow: Follow, context: Exchange): Promise<void> {
 }
 
 function artifactId({ callKey }: Pick<Exchange, 'callKey'>): string {
-  return `remote-task-${callKey}`
+  return `${REMOTE_TASK}${callKey}`
 }
 
 async function keep(context: Exchange, kept: Kept): Promise<void> {
@@ -271,11 +316,18 @@ async function canGoOn(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promis
 }
 
 function resultOf(
-  { state, text, data }: RemoteReply,
+  { state, text, data, files }: KeptReply,
   questions: readonly AskRequest[],
 ): Ask | Json | ReturnType<typeof toolResult> {
   if (questions.length > 0) return ask(questions)
-  if (state === 'completed') return data.length === 0 ? text : { text, data: [...data] }
+  if (state === 'completed') {
+    if (data.length === 0 && files.length === 0) return text
+    const more = {
+      data: data.length === 0 ? undefined : [...data],
+      files: files.length === 0 ? undefined : [...files],
+    }
+    return { text, ...defined(more) }
+  }
   const error = text === '' ? `The remote agent ended the task as ${state}.` : text
   return toolResult({ error, state }, error, { failed: true })
 }

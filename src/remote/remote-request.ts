@@ -8,6 +8,7 @@
  */
 import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import { type AskKind, type AskRequest, answerFrom } from '../tool/index.ts'
+import type { RemoteMessage } from './remote-parts.ts'
 
 /** A request as an agent of Holdfast sends it. */
 export interface RemoteRequest {
@@ -113,11 +114,7 @@ export function roundsOf(answers: Readonly<Record<string, Json>>): readonly (rea
  * The answers of a round as the content of a message. `signed-in`: the person has signed in elsewhere, and the task goes on by
  * itself; `declined`: they have not.
  */
-export type AnswerContent =
-  | { readonly text: string }
-  | { readonly data: JsonObject }
-  | 'signed-in'
-  | 'declined'
+export type AnswerContent = RemoteMessage | 'signed-in' | 'declined'
 
 export function answerContent(values: readonly Json[], { state, requestIds }: AskedRound): AnswerContent {
   if (requestIds.length > 0)

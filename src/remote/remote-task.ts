@@ -5,11 +5,20 @@
  *     again, under the same id, only if the task still waits and its history does not have it.
  * F2  A task whose state cannot be learned within the bounds has an unknown outcome.
  */
-import type { Message, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
+import type { Artifact, Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { Timer } from '../base/index.ts'
-import type { Json, JsonObject } from '../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { Connected } from './connect.ts'
+import {
+  dataOf,
+  filesOf,
+  partsOf,
+  ReceivedArtifacts,
+  type RemoteFile,
+  type RemoteMessage,
+  textOf,
+} from './remote-parts.ts'
 import { type RemoteRequest, requestsIn } from './remote-request.ts'
 import type { RemoteSdk } from './sdk.ts'
 
@@ -23,6 +32,7 @@ export interface RemoteReply extends Partial<RemoteTask> {
   readonly text: string
   /** Data parts. */
   readonly data: readonly Json[]
+  readonly files: readonly RemoteFile[]
   /** The questions of a task that waits, if they came as data. */
   readonly requests?: readonly RemoteRequest[]
 }
@@ -44,7 +54,7 @@ const FIRST_WAIT_MS = 250
 /** A message that begins a task, or continues one. */
 export interface NextMessage extends Partial<RemoteTask> {
   readonly messageId: string
-  readonly content: { readonly text: string } | { readonly data: JsonObject }
+  readonly content: RemoteMessage
 }
 
 export function sendMessage(follow: Follow, message: NextMessage): Promise<RemoteReply> {
@@ -82,8 +92,7 @@ const INTERRUPTED: readonly RemoteReply['state'][] = ['input-required', 'auth-re
 class Following {
   readonly #follow: Follow
   readonly #message: NextMessage | undefined
-  readonly #texts = new Map<string, string>()
-  readonly #data: Json[] = []
+  readonly #artifacts = new ReceivedArtifacts()
   #sdk: RemoteSdk | undefined
   #task: RemoteTask | undefined
   #reply: RemoteReply | undefined
@@ -203,7 +212,7 @@ class Following {
       case 'artifactUpdate': {
         const { artifact, append, taskId, contextId } = payload.value
         await this.#name({ taskId, contextId })
-        if (artifact !== undefined) this.#artifact(artifact.artifactId, artifact.parts, append)
+        if (artifact !== undefined) this.#artifact(artifact, append)
         return
       }
       case 'statusUpdate': {
@@ -217,9 +226,8 @@ class Following {
 
   async #whole({ id, contextId, artifacts, status }: Task): Promise<void> {
     await this.#name({ taskId: id, contextId })
-    this.#texts.clear()
-    this.#data.length = 0
-    for (const { artifactId, parts } of artifacts) this.#artifact(artifactId, parts, false)
+    this.#artifacts.clear()
+    for (const artifact of artifacts) this.#artifact(artifact, false)
     this.#status(status)
     if (this.#reply === undefined || !this.#stale.includes(this.#reply.state)) return
     this.#staleReply = this.#reply
@@ -232,10 +240,9 @@ class Following {
     await this.#follow.onTask(task)
   }
 
-  #artifact(id: string, parts: readonly Part[], isMore: boolean): void {
-    const text = textOf(parts)
-    this.#texts.set(id, isMore ? (this.#texts.get(id) ?? '') + text : text)
-    this.#data.push(...dataOf(parts))
+  #artifact(artifact: Artifact, isMore: boolean): void {
+    this.#artifacts.add(artifact, isMore)
+    const text = textOf(artifact.parts)
     if (text !== '') this.#follow.onProgress(text)
   }
 
@@ -246,15 +253,17 @@ class Following {
       if (said !== '') this.#follow.onProgress(said)
       return
     }
-    const texts = [...this.#texts.values(), said].filter((text) => text !== '')
-    const data = [...this.#data, ...dataOf(status?.message?.parts ?? [])]
+    const parts = status?.message?.parts ?? []
+    const text = [...this.#artifacts.texts, ...(said === '' ? [] : [said])].join('\n\n')
+    const data = [...this.#artifacts.data, ...dataOf(parts)]
+    const files = [...this.#artifacts.files, ...filesOf(parts)]
     const requests = INTERRUPTED.includes(state) ? { requests: requestsIn(data) } : {}
-    this.#reply = { state, text: texts.join('\n\n'), data, ...requests, ...this.#task }
+    this.#reply = { state, text, data, files, ...requests, ...this.#task }
   }
 
   #content({ parts, taskId, contextId }: Message): Omit<RemoteReply, 'state'> {
     const task = taskId === '' ? {} : { taskId, contextId }
-    return { text: textOf(parts), data: dataOf(parts), ...task }
+    return { text: textOf(parts), data: dataOf(parts), files: filesOf(parts), ...task }
   }
 
   async #sendFailed(error: unknown): Promise<Error> {
@@ -267,10 +276,6 @@ class Following {
 
 function requestOf({ Role }: RemoteSdk, message: NextMessage): SendMessageRequest {
   const { messageId, content, taskId = '', contextId = '' } = message
-  const part =
-    'text' in content
-      ? { content: { $case: 'text' as const, value: content.text }, mediaType: '' }
-      : { content: { $case: 'data' as const, value: content.data }, mediaType: 'application/json' }
   return {
     tenant: '',
     message: {
@@ -278,7 +283,7 @@ function requestOf({ Role }: RemoteSdk, message: NextMessage): SendMessageReques
       taskId,
       contextId,
       role: Role.ROLE_USER,
-      parts: [{ ...part, metadata: undefined, filename: '' }],
+      parts: partsOf(content),
       metadata: undefined,
       extensions: [],
       referenceTaskIds: [],
@@ -303,18 +308,6 @@ function stateOf(sdk: RemoteSdk, state: number): RemoteReply['state'] | undefine
     [TaskState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
   }
   return states[state]
-}
-
-function textOf(parts: readonly Part[]): string {
-  return parts
-    .map(({ content }) =>
-      content?.$case === 'text' ? content.value : content?.$case === 'url' ? content.value : '',
-    )
-    .join('')
-}
-
-function dataOf(parts: readonly Part[]): Json[] {
-  return parts.flatMap(({ content }) => (content?.$case === 'data' ? [content.value as Json] : []))
 }
 
 const UNSENT: readonly unknown[] = [

@@ -46,16 +46,29 @@ async function serve() {
       return 'signed in'
     },
   })
-  const tools = [pay('pay', 'never'), pay('ask_pay', 'always'), choose, login]
+  const write = defineTool({
+    name: 'write',
+    description: 'Writes files.',
+    input: z.object({}),
+    run: async (_, { artifacts }) => {
+      await artifacts.createFile('report', { name: 'report.md', mediaType: 'text/markdown' })
+      await artifacts.appendFile('report', '# One')
+      await artifacts.appendFile('report', ' and two')
+      await artifacts.complete('report')
+      await artifacts.writeFile('bytes', new Uint8Array([1, 2, 3]))
+      return 'written'
+    },
+  })
+  const tools = [pay('pay', 'never'), pay('ask_pay', 'always'), choose, login, write]
   const model = new ScriptedModel(({ prompt }) => {
     const last = prompt.at(-1)
     if (last?.role === 'tool') return 'It is done.'
-    const tool = /ask_pay|choose|login|pay/.exec(JSON.stringify(last?.content))?.[0] ?? 'pay'
+    const tool = /ask_pay|choose|login|write|pay/.exec(JSON.stringify(last?.content))?.[0] ?? 'pay'
     return { calls: [{ tool, args: {} }] }
   })
   const agents = { desk: { model, tools } }
   const { url, host } = await open({ store: memoryStore(), agents }, { mounts: [await a2a()] })
-  return { url: `${url}/a2a/desk`, host, effects }
+  return { url: `${url}/a2a/desk`, host, effects, model }
 }
 
 function caller(url: string, message: string, more: Partial<RemoteAgentOptions> = {}) {
@@ -125,6 +138,61 @@ test('a node asks the same questions', async () => {
   const outcome = await run.answer({ [colour]: 'red', [size]: { cm: 5 } }, { contextId: 'g' }).outcome
   expect(outcome).toMatchObject({ status: 'completed', state: { reply: 'It is done.' } })
   expect(effects).toEqual([{ colour: 'red', size: { cm: 5 } }])
+})
+
+const report = { name: 'report.md', mediaType: 'text/markdown' }
+
+test('data goes to the remote agent, and its files come back as artifacts; the kept task is no artifact for others', async () => {
+  const { url, model } = await serve()
+  const call = { calls: [{ tool: 'desk', args: { message: 'write', data: { order: 7 } } }] }
+  const desk = remoteAgent({ name: 'desk', description: 'Writes.', url })
+  const front = { model: new ScriptedModel([call, 'Done.']), tools: [desk] }
+  const opened = await open({ store: memoryStore(), agents: { front } }, { mounts: [await a2a()] })
+  const client = await officialClient('JSONRPC', `${opened.url}/a2a/front`)
+  const task = await client.sendMessage(requestOf({ text: 'Hi', contextId: 'c' }))
+  expect(JSON.stringify(model.calls[0]?.prompt)).toContain('order')
+  const shown = 'artifacts' in task ? task.artifacts : []
+  expect(shown.map(({ artifactId }) => artifactId.replace(/-file-.*-/, '-file-'))).toEqual([
+    'remote-file-1',
+    'remote-file-2',
+    '~reply',
+  ])
+  const key = { tenant: 'local', actor: 'local', contextId: 'front:c' }
+  const entries = await opened.host.store.read(key)
+  const output = entries.find(({ type }) => type === 'tool.end')?.data['output'] as {
+    files: { artifact: string }[]
+  }
+  expect(output).toMatchObject({ text: 'It is done.', files: [report, {}] })
+  const contents = output.files.map(({ artifact }) => opened.host.reads.artifact(key, artifact))
+  const [first, second] = (await Promise.all(contents)).map(({ content }) => content as Uint8Array)
+  expect(Buffer.from(first ?? '').toString()).toBe('# One and two')
+  expect([...(second ?? [])]).toEqual([1, 2, 3])
+})
+
+test('a node sends text, data and files, and gets files', async () => {
+  const { url, model } = await serve()
+  const run = graph({ state: { files: value<unknown>() } })
+    .addNode(
+      'desk',
+      remoteNode({
+        name: 'desk',
+        url,
+        input: () => ({
+          text: 'write',
+          data: { order: 7 },
+          files: [{ name: 'a.txt', mediaType: 'text/plain', content: 'hello' }],
+        }),
+        output: (_, __, files) => ({ files }),
+      }),
+    )
+    .addEdge(START, 'desk')
+    .addEdge('desk', END)
+    .compile({ store: memoryStore() })
+  const { state } = await run.stream({}, { contextId: 'g' }).outcome
+  expect(state).toMatchObject({ files: [{ ...report, artifact: expect.any(String) as string }, {}] })
+  const sent = JSON.stringify(model.calls[0]?.prompt)
+  expect(sent).toMatch(/write.*order/)
+  expect(sent).toMatch(/a\.txt|text\/plain/)
 })
 
 test('an answer that the remote agent refuses is asked for again, with its reason', async () => {

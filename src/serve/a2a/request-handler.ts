@@ -20,7 +20,6 @@ import type {
 } from '@a2a-js/sdk'
 import type { JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { HostedTurn } from '../../host/index.ts'
-import { type Entry, isDelta } from '../../protocol/index.ts'
 import type { OpenStream } from '../open-streams.ts'
 import { HttpProblem, problemOf, problemWith } from '../problem.ts'
 import { addEntry } from './flow-reply.ts'
@@ -30,7 +29,7 @@ import { postMessage } from './send-message.ts'
 import type { TaskFold } from './task-fold.ts'
 import { listTasks } from './task-list.ts'
 import type { TaskReader } from './task-reader.ts'
-import { taskUpdates } from './task-stream.ts'
+import { taskUpdates, turnEvents } from './task-stream.ts'
 import { type TaskViewOptions, taskOf } from './task-view.ts'
 
 /** The port of the package that the transports call. */
@@ -71,8 +70,8 @@ export class RequestHandler implements A2aRequestHandler {
     return this.#guarded(async () => {
       const { fold, turn } = await this.#post(request)
       const { returnImmediately = false, historyLength } = request.configuration ?? {}
-      if (!returnImmediately && turn !== undefined) await this.#readTurn(fold, turn)
-      return this.#task(fold.exists && fold.isSettled ? fold : await this.#found(fold.id), { historyLength })
+      const isRead = !returnImmediately && turn !== undefined && (await this.#readTurn(fold, turn))
+      return this.#task(isRead && fold.isSettled ? fold : await this.#found(fold.id), { historyLength })
     })
   }
 
@@ -189,16 +188,20 @@ export class RequestHandler implements A2aRequestHandler {
     return posted
   }
 
-  /** Reads a turn to its end: its entries are those of the task. */
-  async #readTurn(fold: TaskFold, turn: HostedTurn): Promise<void> {
+  /** Waits for the end of a turn, whose entries are those of the task. False if some of them are in the journal alone. */
+  async #readTurn(fold: TaskFold, turn: HostedTurn): Promise<boolean> {
     const { host } = this.#options.reader
     const key = this.#options.reader.keyOf(fold.name.contextId)
-    for await (const event of turn)
-      if (!isDelta(event) && event.path === undefined && (event.seq ?? 0) > fold.last)
-        await addEntry(fold, event as unknown as Entry, { host, key })
+    let isEnd = false
+    for await (const event of turnEvents(turn, fold)) {
+      if (event.type !== 'entry') continue
+      await addEntry(fold, event.entry, { host, key })
+      isEnd = event.entry.type === 'turn.end' && event.entry.turn === fold.turn
+    }
     const { error } = await turn.outcome
     // The turn goes on elsewhere: the same request gets its outcome there.
     if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
+    return isEnd
   }
 
   async *#stream(fold: TaskFold, turn?: HostedTurn): AsyncGenerator<StreamResponse, void, undefined> {

@@ -16,6 +16,7 @@ import {
   type Json,
   type JsonObject,
   limitText,
+  REMOTE_TASK,
   type RequestData,
   replyText,
 } from '../../protocol/index.ts'
@@ -201,6 +202,7 @@ export class TaskFold {
 
   #wrote(change: ArtifactChange): readonly TaskChange[] {
     const { artifactId, op } = change
+    if (artifactId.startsWith(REMOTE_TASK)) return NONE
     if (op === 'write') this.artifacts.set(artifactId, [change])
     else if (op === 'delete') this.artifacts.delete(artifactId)
     else this.artifacts.get(artifactId)?.push(change)

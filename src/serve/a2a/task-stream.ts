@@ -44,34 +44,41 @@ export async function* taskUpdates(
   }
 }
 
-/** The events of the posted turn; if it ends here before the task does, such as in a shutdown, those of the journal. */
+/** The events of the posted turn without a gap; then, if the task has not ended, those of the journal. */
 async function* taskEvents(
   reader: TaskReader,
   fold: TaskFold,
   { signal, turn }: UpdatesOptions,
 ): AsyncGenerator<HostEvent, void, undefined> {
-  if (turn !== undefined) yield* hostEvents(turn, fold, signal)
+  if (turn !== undefined) yield* turnEvents(turn, fold, signal)
   if (!signal.aborted)
     yield* reader.host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })
 }
 
-async function* hostEvents(
+/** The events of a turn that the fold has not read, up to the first gap. */
+export async function* turnEvents(
   turn: HostedTurn,
   fold: TaskFold,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): AsyncGenerator<HostEvent, void, undefined> {
   const events = turn[Symbol.asyncIterator]()
   const leave = (): void => void events.return?.()
-  signal.addEventListener('abort', leave, { once: true })
+  signal?.addEventListener('abort', leave, { once: true })
   try {
     for await (const event of { [Symbol.asyncIterator]: () => events }) {
-      if (signal.aborted) return
-      if (isDelta(event)) yield { type: 'delta', event }
-      else if (event.path === undefined && (event.seq ?? 0) > fold.last)
-        yield { type: 'entry', entry: event as unknown as Entry }
+      if (signal?.aborted) return
+      if (isDelta(event)) {
+        yield { type: 'delta', event }
+        continue
+      }
+      const { seq = 0, path } = event
+      if (path !== undefined || seq <= fold.last) continue
+      // Entries of others are in the journal alone, and a turn that was joined late has no beginning.
+      if (seq > fold.last + 1) return
+      yield { type: 'entry', entry: event as unknown as Entry }
     }
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', leave)
   }
 }
 

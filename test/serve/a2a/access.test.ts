@@ -93,10 +93,15 @@ describe('a card', () => {
     expect((await call('/a2a/nobody/.well-known/agent-card.json')).status).toBe(404)
   })
 
-  test('has more for callers who are authenticated: the tools of their own agent', async () => {
-    const { url } = await serve(keys, {
-      agents: { other: { extendedSkills: [{ id: 'x', name: 'X', description: 'X' }] } },
+  test('has the declared skills, and more for callers who are authenticated: the tools of their own agent', async () => {
+    const { url, call } = await serve(keys, {
+      agents: {
+        helper: { skills: [{ id: 'orders', name: 'Orders', description: 'Finds orders.', tags: ['a'] }] },
+        other: { extendedSkills: [{ id: 'x', name: 'X', description: 'X' }] },
+      },
     })
+    const declared = await call('/a2a/helper/.well-known/agent-card.json', { headers: VERSION })
+    expect(await declared.json()).toMatchObject({ skills: [{ id: 'orders', tags: ['a'] }] })
     for (const name of ['JSONRPC', 'HTTP+JSON'] as const) {
       const fetchImpl = withHeaders({ 'x-api-key': 'ben-key' })
       const client = await officialClient(name, `${url}/a2a/other`, { fetchImpl })

@@ -139,14 +139,16 @@ describe.each(CLIENTS)('the client %s', (name: ClientName) => {
     expect(count(unique('pay'))).toBe(1)
   })
 
-  test('cancels a task that runs, also at a server that does not run it', async () => {
+  test('cancels and follows a task that runs, also at a server that does not run it', async () => {
     // Another process learns of a cancel when it renews its lease; once is enough.
     const elsewhere = await connect(name, agentUrl(name === 'JSONRPC' ? other : server))
     const stream = client.stream({ text: `Please do ${unique('hold-cancel')}` })
     const { value: first } = (await stream.next()) as { value: Seen }
     await until('the tool runs', () => count(unique('hold-cancel')) === 1)
+    const watched = elsewhere.subscribe(first.taskId)
+    expect((await watched.next()).value).toMatchObject({ kind: 'task', state: 'working' })
     expect(await elsewhere.cancel(first.taskId)).toMatchObject({ taskId: first.taskId, state: 'canceled' })
-    expect(states(await all(stream)).at(-1)).toBe('canceled')
+    for (const each of [stream, watched]) expect(states(await all(each)).at(-1)).toBe('canceled')
     await expect(client.cancel(first.taskId)).rejects.toThrow(/ended|cannot be canceled/)
   })
 })

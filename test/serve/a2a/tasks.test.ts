@@ -123,6 +123,30 @@ test('a message that is sent again is one message, with and without a contextId'
   expect(model.calls).toHaveLength(1)
 })
 
+test('a message that is streamed again, at once or later, streams the same task to its end', async () => {
+  const { client, model } = await serve([{ deltas: ['One ', 'two.'] }])
+  const request = requestOf({ text: 'Hi', messageId: 'm-1' })
+  const read = async () => {
+    const seen: unknown[] = []
+    let text = ''
+    for await (const { payload } of client.sendMessageStream(request)) {
+      if (payload?.$case === 'task')
+        text = textIn(payload.value.artifacts.find(({ artifactId }) => artifactId === '~reply')?.parts)
+      if (payload?.$case === 'artifactUpdate')
+        text = (payload.value.append ? text : '') + textIn(payload.value.artifact?.parts)
+      if (payload?.$case !== 'artifactUpdate') seen.push(payload?.value)
+    }
+    return { seen, text }
+  }
+  const [first, second] = await Promise.all([read(), read()])
+  for (const { seen, text } of [first, second, await read()]) {
+    expect(text).toBe('One two.')
+    expect(seen.at(-1)).toMatchObject({ status: { state: TaskState.TASK_STATE_COMPLETED } })
+    expect(seen[0]).toMatchObject({ history: [{ messageId: 'm-1' }] })
+  }
+  expect(model.calls).toHaveLength(1)
+})
+
 test('several questions are answered by id, a wrong answer is refused, and an answer that is sent again is one', async () => {
   const order = defineTool({
     name: 'order',

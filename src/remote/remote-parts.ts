@@ -1,0 +1,95 @@
+/** Parts of messages and artifacts, as they are sent to a remote agent and as they come from one. */
+import type { Artifact, Part } from '@a2a-js/sdk'
+import { defined, type Json } from '../protocol/index.ts'
+
+/** A message to a remote agent. */
+export interface RemoteMessage {
+  readonly text?: string
+  readonly data?: Json
+  readonly files?: readonly RemoteFile[]
+}
+
+/** `url`, or the content itself. */
+export interface RemoteFile {
+  readonly name?: string
+  readonly mediaType?: string
+  readonly url?: string
+  readonly content?: string | Uint8Array
+}
+
+type Content = NonNullable<Part['content']>
+
+export function partsOf({ text, data, files = [] }: RemoteMessage): Part[] {
+  return [
+    ...(text === undefined ? [] : [part({ $case: 'text', value: text })]),
+    ...(data === undefined ? [] : [part({ $case: 'data', value: data }, { mediaType: 'application/json' })]),
+    ...files.map((file) => part(contentOf(file), file)),
+  ]
+}
+
+function contentOf({ url, content = '' }: RemoteFile): Content {
+  if (url !== undefined) return { $case: 'url', value: url }
+  return { $case: 'raw', value: Buffer.from(content) }
+}
+
+function part(content: Content, { name = '', mediaType = '' }: RemoteFile = {}): Part {
+  return { content, mediaType, filename: name, metadata: undefined }
+}
+
+/** The artifacts of a task as they arrive, in chunks or again. */
+export class ReceivedArtifacts {
+  readonly #parts = new Map<string, Part[]>()
+
+  clear(): void {
+    this.#parts.clear()
+  }
+
+  add({ artifactId, parts }: Artifact, isMore: boolean): void {
+    this.#parts.set(artifactId, [...(isMore ? (this.#parts.get(artifactId) ?? []) : []), ...parts])
+  }
+
+  /** The text of each artifact that has some. */
+  get texts(): readonly string[] {
+    return [...this.#parts.values()].map(textOf).filter((text) => text !== '')
+  }
+
+  get data(): readonly Json[] {
+    return [...this.#parts.values()].flatMap(dataOf)
+  }
+
+  get files(): readonly RemoteFile[] {
+    return [...this.#parts.values()].flatMap(filesOf)
+  }
+}
+
+export function textOf(parts: readonly Part[]): string {
+  return parts
+    .map(({ content, filename }) => (content?.$case === 'text' && filename === '' ? content.value : ''))
+    .join('')
+}
+
+export function dataOf(parts: readonly Part[]): Json[] {
+  return parts.flatMap(({ content }) => (content?.$case === 'data' ? [content.value as Json] : []))
+}
+
+/** The files of an artifact or a message. Chunks of one name are one file; a text with a name is one, too. */
+export function filesOf(parts: readonly Part[]): RemoteFile[] {
+  const links: RemoteFile[] = []
+  const chunks = new Map<string, { readonly mediaType: string; readonly bytes: Uint8Array[] }>()
+  for (const { content, filename, mediaType } of parts) {
+    if (content?.$case === 'url') links.push(fileOf({ name: filename, mediaType, url: content.value }))
+    const isFile = content?.$case === 'raw' || (content?.$case === 'text' && filename !== '')
+    if (!isFile) continue
+    const file = chunks.get(filename) ?? { mediaType, bytes: [] }
+    chunks.set(filename, file)
+    file.bytes.push(Buffer.from(content.value as string | Uint8Array))
+  }
+  const whole = [...chunks].map(([name, { mediaType, bytes }]) =>
+    fileOf({ name, mediaType, content: Buffer.concat(bytes) }),
+  )
+  return [...whole, ...links]
+}
+
+function fileOf({ name, mediaType, ...file }: RemoteFile): RemoteFile {
+  return { ...file, ...defined({ name: name || undefined, mediaType: mediaType || undefined }) }
+}
