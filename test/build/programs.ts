@@ -20,6 +20,7 @@ export const PROGRAMS = [
   'test/recovery/child.ts',
   'test/secrets/child.ts',
   'test/serve/http/processes/server-process.ts',
+  'test/store/opening-process.ts',
 ] as const
 
 /** True in a test run: there are bundles. */

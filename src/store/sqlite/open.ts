@@ -69,6 +69,8 @@ function checkPath(path: string): void {
 }
 
 function checkKind(path: string, { readOnly }: OpenOptions): void {
+  // Before the file: a process that is creating both writes the file first.
+  const log = tryStat(`${path}-wal`)?.size ?? 0
   const stat = tryStat(path)
   if (stat === undefined) {
     if (!existsSync(dirname(path)))
@@ -82,12 +84,11 @@ function checkKind(path: string, { readOnly }: OpenOptions): void {
   }
   if (stat.isDirectory()) throw failed('store-failed', path, 'is a folder. Give the path of a file')
   if (!stat.isFile()) throw failed('store-failed', path, 'is not a regular file. Give the path of a file')
-  checkSize(path, stat.size)
+  checkSize(path, stat.size, log)
 }
 
 /** SQLite treats a file that is too short as new, overwrites it and deletes the log. */
-function checkSize(path: string, size: number): void {
-  const log = sizeOf(`${path}-wal`)
+function checkSize(path: string, size: number, log: number): void {
   if (size === 0 && log > 0)
     throw failed('store-corrupt', path, `is empty, but its log ${path}-wal is not. ${UNTOUCHED}`)
   const cut = size > 0 && (size < SMALLEST_PAGE || (log === 0 && size % SMALLEST_PAGE !== 0))
