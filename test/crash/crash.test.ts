@@ -93,7 +93,8 @@ describe('a process that is killed', () => {
     }
     const more = { nest, lanes: 1, wholes: wholesOf(RANDOM), onKill, onFound: tally.add.bind(tally) }
     // A slow machine gets nowhere in a short life.
-    for (let seed = 1; hits === 0; seed++) await soak({ ...more, kills: 3, seed, longestMs: 60 * seed })
+    for (let seed = 1; hits === 0; seed++)
+      await soak({ ...more, kills: 3, seed, longestMs: 60 * 4 ** (seed - 1) })
     expect(tally.wrongs).toEqual([])
     expect(kills).toBeGreaterThan(2)
   })
