@@ -1,9 +1,9 @@
 /**
- * `npm run explore`: ownership (R1 to R7) under every schedule of the full scope, on the memory store and on SQLite, and
+ * `npm run explore`: ownership (R1 to R7) under every schedule of a scope, on the memory store and on SQLite, and
  * the broken variants with the rule that catches each; once with the reference driver and once with the real one, for
  * which the states hold, too (S1 to S7), and every transition between them has to be taken. Two searches run in parallel.
- * `--reference` and `--real` leave out the other driver; words as arguments keep only the scenarios whose names contain
- * them all.
+ * The default scope has a search of every kind; `--all` adds the long ones. `--reference` and `--real` leave out the other
+ * driver; words as arguments keep only the scenarios whose names contain them all, long ones included.
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -17,6 +17,7 @@ import {
   FULL_REAL,
   FULL_SQLITE,
   FULL_SQLITE_REAL,
+  isLong,
   type Variant,
 } from '../test/ownership/scopes.ts'
 import { ALL_TRANSITIONS } from '../test/ownership/state-rules.ts'
@@ -28,13 +29,15 @@ const HELP = `Usage: npm run explore -- [options] [WORD…]
 
 Every schedule of ownership, on the memory store and on SQLite, and broken drivers that must be caught.
 
+  --all         the long searches, too: about an hour more
   --reference   the reference driver only
   --real        the real driver only
-  WORD          only scenarios whose names contain all of these words
+  WORD          only scenarios whose names contain all of these words, long ones included
   --help
 
 Examples:
-  npm run explore                               everything
+  npm run explore                               every kind of scenario, within ten minutes on two cores
+  npm run explore -- --all                      everything
   npm run explore -- --real                     the driver that agents use
   npm run explore -- --real heartbeats cancel   two words: some of its scenarios`
 
@@ -94,12 +97,17 @@ async function main(given: readonly string[]): Promise<void> {
   const words = given.filter((word) => !word.startsWith('--'))
   const jobs = (['reference', 'real'] as const).flatMap((driver) =>
     (['memory', 'sqlite', 'broken'] as const).flatMap((kind) =>
-      settingsOf(driver, kind).map((setting, index) => ({ driver, kind, index, name: setting.name })),
+      settingsOf(driver, kind).map((setting, index) => ({
+        ...{ driver, kind, index, name: setting.name },
+        isLong: kind !== 'broken' && isLong(setting),
+      })),
     ),
   )
   const other = given.includes('--real') ? 'reference' : given.includes('--reference') ? 'real' : undefined
+  const withLong = given.includes('--all') || words.length > 0
   const chosen = jobs.filter(
-    ({ driver, name }) => driver !== other && words.every((word) => name.includes(word)),
+    (job) =>
+      job.driver !== other && (withLong || !job.isLong) && words.every((word) => job.name.includes(word)),
   )
   if (chosen.length === 0) {
     console.error(`No scenario's name contains ${words.join(' and ')}. Run npm run explore -- --help.`)

@@ -14,9 +14,9 @@ const MOST_APPENDS = 6
 
 export type Wholes = ReadonlyMap<string, Undisturbed>
 
-interface Part {
+interface Case {
   readonly conversation: string
-  readonly cases: readonly (readonly Point[])[]
+  readonly kills: readonly Point[]
 }
 
 export interface MatrixOptions {
@@ -51,9 +51,10 @@ export async function playWhole(
 
 /** Ends when everything was tried; what was found is told one by one. */
 export async function killEverywhere(options: MatrixOptions): Promise<void> {
-  const parts = partsOf(options)
-  await inLanes(options.lanes, async () => {
-    for (let part = parts.shift(); part !== undefined; part = parts.shift()) await tryPart(part, options)
+  const cases = casesOf(options)
+  const files = Math.ceil(cases.length / CASES_IN_FILE)
+  await inLanes(Math.min(options.lanes, files), async () => {
+    while (cases.length > 0) await tryCases(cases.splice(0, CASES_IN_FILE), options)
   })
 }
 
@@ -61,44 +62,39 @@ export async function inLanes(count: number, work: (lane: number) => Promise<voi
   await Promise.all(Array.from({ length: count }, (_, lane) => work(lane)))
 }
 
-function partsOf({ wholes, pick = (points) => points, pairs }: MatrixOptions): Part[] {
-  const parts: Part[] = []
-  for (const [conversation, whole] of wholes) {
-    const cases = pick(pointsOf(whole)).map((point) => [point])
-    for (let at = 0; at < cases.length; at += CASES_IN_FILE)
-      parts.push({ conversation, cases: cases.slice(at, at + CASES_IN_FILE) })
-  }
-  for (const [conversation, cases] of Map.groupBy(pairsOf(wholes, pairs), ([name]) => name))
-    parts.push({ conversation, cases: cases.map(([, kills]) => kills) })
-  return parts
+function casesOf({ wholes, pick = (points) => points, pairs }: MatrixOptions): Case[] {
+  const single = [...wholes].flatMap(([conversation, whole]) =>
+    pick(pointsOf(whole)).map((point) => ({ conversation, kills: [point] })),
+  )
+  return [...single, ...pairsOf(wholes, pairs)]
 }
 
-function pairsOf(wholes: Wholes, pairs: MatrixOptions['pairs']): (readonly [string, readonly Point[]])[] {
-  const drawn = new Map<string, readonly [string, readonly Point[]]>()
+function pairsOf(wholes: Wholes, pairs: MatrixOptions['pairs']): Case[] {
+  const drawn = new Map<string, Case>()
   while (pairs !== undefined && drawn.size < pairs.count) {
     const { random } = pairs
-    const [name, whole] = random.pick([...wholes])
+    const [conversation, whole] = random.pick([...wholes])
     const at = random.between(1, MOST_APPENDS)
     const second: Point = { of: 'append', at, when: random.pick(['before', 'after'] as const) }
     const kills = [random.pick(pointsOf(whole)), second]
-    drawn.set(JSON.stringify([name, kills]), [name, kills])
+    drawn.set(JSON.stringify([conversation, kills]), { conversation, kills })
   }
   return [...drawn.values()]
 }
 
-async function tryPart({ conversation, cases }: Part, options: MatrixOptions): Promise<void> {
+async function tryCases(cases: readonly Case[], options: MatrixOptions): Promise<void> {
   const { nest, wholes, onFound, hasty } = options
   const lane = nest.lane()
-  const whole = wholes.get(conversation)
-  if (whole === undefined) throw new Error(`Nobody knows how ${conversation} goes.`)
   const found: Found[] = []
-  for (const [index, kills] of cases.entries()) {
+  for (const [index, { conversation, kills }] of cases.entries()) {
+    const whole = wholes.get(conversation)
+    if (whole === undefined) throw new Error(`Nobody knows how ${conversation} goes.`)
     const casting = { conversation, actor: `case-${index}`, ...(hasty === undefined ? {} : { hasty }) }
     found.push(await killed(lane, casting, { kills, whole }))
   }
   const damage = await lane.close()
   for (const [index, one] of found.entries())
-    onFound(index === 0 ? withDamage(one, damage) : one, cases[index]?.length ?? 1)
+    onFound(index === 0 ? withDamage(one, damage) : one, cases[index]?.kills.length ?? 1)
 }
 
 export function withDamage(found: Found, damage: readonly string[]): Found {

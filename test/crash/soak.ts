@@ -27,6 +27,8 @@ export interface SoakOptions {
   readonly wholes: Wholes
   readonly kills: number
   readonly seed: number
+  /** The longest life to begin with; 60 ms if not given. */
+  readonly longestMs?: number
   readonly onKill: (hits: number) => void
   readonly onFound: (found: Found) => void
 }
@@ -51,14 +53,14 @@ export async function soak(options: SoakOptions): Promise<void> {
 }
 
 async function soakFile(options: SoakOptions): Promise<void> {
-  const { nest, wholes, kills, seed, onKill, onFound } = options
+  const { nest, wholes, kills, seed, onKill, onFound, longestMs = LONGEST_MS.first } = options
   const lane = nest.lane()
   // One for each, so that what is drawn does not depend on how far somebody comes.
   const [choice, moment] = [new Random(seed), new Random(seed + 1)]
   const names = [...wholes.keys()]
   let playing: Playing[] = []
   let begun = 0
-  let longest = LONGEST_MS.first
+  let longest = longestMs
   const found: Found[] = []
   for (let kill = 1; kill <= kills; kill++) {
     while (playing.length < IN_HAND) {

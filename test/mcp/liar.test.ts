@@ -1,10 +1,11 @@
 /** A server that breaks every rule: its calls fail, its tools are left out, and the agent and other servers go on. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { standInContext } from '../../src/testing/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
+import { moduleFile } from '../build/programs.ts'
 import { call, connected, folder, isAlive, script } from './kit.ts'
 
 const error = (message: string | RegExp) => ({ output: { error: expect.stringMatching(message) } })
@@ -205,7 +206,7 @@ describe('a server that does not end', () => {
 
     const other = join(folder(), 'log')
     const program = `
-      const { connectMcp } = await import(${JSON.stringify(resolve('src/mcp/index.ts'))})
+      const { connectMcp } = await import(${JSON.stringify(moduleFile('mcp/index.ts'))})
       await connectMcp({ servers: { parent: ${JSON.stringify(script('liar.ts', 'parent', other))} } })
       process.exit(0)`
     spawnSync(process.execPath, ['--input-type=module', '-e', program])

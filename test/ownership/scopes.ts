@@ -1,6 +1,7 @@
 /**
  * The explored settings: a fast scope for the tests, a full one for `npm run explore`, and the broken variants, each
- * with the rule that must catch it. Scopes are small on purpose, and explored completely.
+ * with the rule that must catch it. Scopes are small on purpose, and explored completely. Long settings are left to
+ * `npm run explore -- --all`; a smaller one of the same kind is explored in any case.
  */
 import {
   fenceStripped,
@@ -55,7 +56,46 @@ export const TINY: readonly Setting[] = named({
   'two drivers, 1 crash': { drivers: 2, faults: { crash: 1 }, reads: 'joined' },
 })
 
-export const FULL: readonly Setting[] = named({
+/** Smaller ones of the same kinds as long settings. */
+const SMALL: readonly Setting[] = named({
+  'three drivers, cancel': { drivers: 3, traffic: ['cancel'] },
+  'one driver, two calls at once, cancel, 1 crash': {
+    drivers: 1,
+    tools: ['pay', 'look'],
+    traffic: ['cancel'],
+    faults: { crash: 1 },
+  },
+  'two drivers, 1 late answer, 1 part lapse': {
+    drivers: 2,
+    faults: { unheard: 1 },
+    ticks: { part: 0.6, times: 1 },
+  },
+  'two drivers, 1 stray append': { drivers: 2, faults: { stray: 1 } },
+  'two drivers, cancel and second input': { drivers: 2, traffic: ['cancel', 'input'] },
+  'two drivers, second input, 1 crash': { drivers: 2, traffic: ['input'], faults: { crash: 1 } },
+}).map(joined)
+
+/** Each takes minutes with one of the drivers. */
+const LONG: readonly string[] = [
+  'two drivers, 2 crashes, 1 lapse, 1 ambiguity',
+  'three drivers, cancel, 1 crash, 1 lapse',
+  'two drivers, cancel and second input, 1 lapse',
+  'two drivers, second input, 1 crash, 1 lapse',
+  'two drivers, two calls at once, cancel, 1 crash, 1 lapse',
+  'one driver, cancel and second input, 1 crash, 1 ambiguity',
+  'two drivers, 1 crash, 1 late answer, 2 part lapses',
+  'two drivers with heartbeats, cancel, 2 part lapses',
+  'two drivers, 1 crash, 1 stray append, 1 lapse',
+  'two drivers, second input, nothing goes wrong',
+  'one driver with heartbeats, second input, 2 part lapses',
+  'one driver with heartbeats, cancel and second input, 1 part lapse',
+]
+
+export function isLong({ name }: Setting): boolean {
+  return LONG.includes(name)
+}
+
+const LARGER: readonly Setting[] = named({
   'two drivers, 1 ambiguity, 1 lapse': {
     drivers: 2,
     faults: { ambiguous: 1 },
@@ -158,8 +198,9 @@ export const FULL: readonly Setting[] = named({
     ticks: lapse,
     reads: 'joined',
   },
-  'three drivers, a poisoned turn': { drivers: 3, poison: true },
 })
+
+export const FULL: readonly Setting[] = [...FAST, ...SMALL, ...LARGER]
 
 export const FULL_SQLITE: readonly Setting[] = named({
   'two drivers, 1 ambiguity, 1 lapse': {
@@ -270,7 +311,11 @@ const FULL_STATES: readonly Setting[] = named({
 }).map(joined)
 
 /** The real driver takes more steps, so its searches take longer. */
-const LONG_REAL = ['two drivers, 1 crash, 1 lapse', 'two drivers with heartbeats, 2 part lapses']
+const LONG_REAL = [
+  'two drivers, 1 crash, 1 lapse',
+  'two drivers with heartbeats, 2 part lapses',
+  'one driver, cancel, 1 crash, 1 ambiguity',
+]
 
 export const FAST_REAL: readonly Setting[] = [
   ...FAST.map(joined).filter(({ name }) => !LONG_REAL.includes(name)),
@@ -288,6 +333,7 @@ export const FAST_REAL: readonly Setting[] = [
       ticks: { part: 0.6, times: 1 },
       reads: 'joined',
     },
+    'one driver, cancel, 1 crash': { drivers: 1, traffic: ['cancel'], faults: { crash: 1 }, reads: 'joined' },
     'two drivers': { drivers: 2 },
   }),
   ...FAST_STATES,
@@ -296,10 +342,9 @@ export const FAST_REAL: readonly Setting[] = [
 export const FAST_SQLITE_REAL: readonly Setting[] = FAST_SQLITE.map(joined)
 export const TINY_REAL: readonly Setting[] = TINY.map(joined).filter(({ drivers }) => drivers === 1)
 export const FULL_REAL: readonly Setting[] = [
-  ...FULL.map(joined),
+  ...FAST_REAL,
+  ...FULL.map(joined).filter(({ name }) => FAST_REAL.every((fast) => fast.name !== name)),
   ...HELD,
-  ...FAST.map(joined).filter(({ name }) => LONG_REAL.includes(name)),
-  ...FAST_STATES,
   ...FULL_STATES,
 ]
 export const FULL_SQLITE_REAL: readonly Setting[] = FULL_SQLITE.map(joined)

@@ -15,10 +15,13 @@ const MOST = {
   'held-out': { wrong: 0.026, missed: 0.18 },
 } as const
 
+/** One wording of so many is played; more of those that the rules were not written with. */
+const STEP = { known: 18, practice: 18, development: 18, validation: 6, 'held-out': 4 } as const
+
 describe.each(WORDING_FILES)('%s wordings', (file) => {
   it('invent no id, and are wrong or missed in no more than their share', async () => {
     const judged: Judged[] = []
-    const wordings = readWordings(file).filter((_, at) => file === 'held-out' || at % 6 === 0)
+    const wordings = readWordings(file).filter((_, at) => at % STEP[file] === 0)
     for (const wording of wordings) judged.push(await playWording(wording))
     const share = (keep: (each: Judged) => boolean): number => judged.filter(keep).length / judged.length
     expect(judged.flatMap(({ invented }) => invented)).toEqual([])

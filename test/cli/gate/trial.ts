@@ -306,7 +306,7 @@ function steady(line: string): string {
   return line
     .replaceAll(/call_\w+/g, 'call')
     .replaceAll(/task-\d{8}-\d{6}-\w{4}/g, 'task')
-    .replaceAll(/\d+ (tokens )?in, \d+ out/g, 'tokens')
+    .replaceAll(/\d+(?= (?:tokens )?in\b)|\d+(?= out\b)/g, 'tokens')
     .replaceAll(/\d+→\d+/g, 'tokens')
     .replaceAll(/ *(█+|·) *(\d+(\.\d)? m?s…?)?$/gm, ' bar')
     .replaceAll(/\d+(\.\d)? ?m?s\b/g, 'time')
