@@ -60,7 +60,7 @@ export class Hosts {
       }
       await this.#killAt(point === 'waiting' ? undefined : at, victim)
       if (point === 'waiting') await this.#answer(id, request)
-    } else await this.#killAt(at, victim)
+    } else await this.#killAt(at, victim, id)
     return this.#judge(id, point, victim)
   }
 
@@ -109,14 +109,21 @@ export class Hosts {
   }
 
   /** A comes back before B, so that the worker's host is away at first. */
-  async #killAt(at: string | undefined, victim: Victim): Promise<void> {
+  async #killAt(at: string | undefined, victim: Victim, id?: string): Promise<void> {
     const names: readonly Name[] = victim === 'both' ? ['a', 'b'] : [victim]
     if (at !== undefined)
       await this.#until(`${at} is reached`, () => existsSync(join(this.#folder, 'holds', `${at}.reached`)))
+    if (id !== undefined && at?.endsWith('effect') === true)
+      await this.#until(`the task of ${id} is kept`, () => this.#hasTask(id))
     for (const name of names) await this.#kill(name)
     rmSync(join(this.#folder, 'holds'), { recursive: true })
     mkdirSync(join(this.#folder, 'holds'))
     for (const name of names) await this.#start(name)
+  }
+
+  /** The worker may be at its effect before the caller has read the id of the task. */
+  async #hasTask(id: string): Promise<boolean> {
+    return (await this.entries('a', `caller:${id}`)).some(({ type }) => type === 'artifact')
   }
 
   async #judge(id: string, point: Point, victim: Victim): Promise<readonly string[]> {
