@@ -8,8 +8,6 @@ import { MAX_PENDING } from '../../src/store/rules.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench, gate, KEY, openSqlite, sqlitePath, until } from '../turn/kit.ts'
 
-const PATIENT = { timeout: 60_000 }
-
 function agentOn(store: Store, model: ScriptedModel = ScriptedModel.forever('ok')): Agent {
   return new Agent({ contextId: 'talk', store, model })
 }
@@ -33,51 +31,43 @@ async function inputs(store: Store): Promise<readonly Entry[]> {
   return entries.filter(({ type }) => type === 'input')
 }
 
-it(
-  'of 1,100 messages at once, every stored one is played and every refused one is not stored',
-  PATIENT,
-  async () => {
-    const [store, isFull] = [memoryStore(), gate()]
-    const agent = agentOn(store, new ScriptedModel(async () => (await isFull.promise, 'ok')))
-    const send = async (n: number) => {
-      const { turn, reason, error } = await agent.executeTurn(`${n}`, { key: `k-${n}` }).outcome
-      // From here on, messages come in while others are taken.
-      if (reason !== 'stop') isFull.resolve()
-      return { n, turn, reason, code: error?.code }
-    }
-    const outcomes = await Promise.all(Array.from({ length: 1100 }, (_, n) => send(n)))
-    const played = outcomes.filter(({ reason }) => reason === 'stop')
-    const refused = outcomes.filter(({ reason }) => reason !== 'stop')
-    expect(new Set((await inputs(store)).map(({ key }) => key))).toEqual(
-      new Set(played.map(({ n }) => `k-${n}`)),
-    )
-    expect(played.length).toBeGreaterThanOrEqual(MAX_PENDING)
-    expect(new Set(refused.map(({ turn, code }) => `${turn} ${code}`))).toEqual(new Set(['0 inbox-full']))
-    const again = await Promise.all(refused.map(({ n }) => send(n)))
-    expect(again.filter(({ reason }) => reason !== 'stop')).toEqual([])
-    expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: 1100 })
-  },
-)
+it('of 1,100 messages at once, every stored one is played and every refused one is not stored', async () => {
+  const [store, isFull] = [memoryStore(), gate()]
+  const agent = agentOn(store, new ScriptedModel(async () => (await isFull.promise, 'ok')))
+  const send = async (n: number) => {
+    const { turn, reason, error } = await agent.executeTurn(`${n}`, { key: `k-${n}` }).outcome
+    // From here on, messages come in while others are taken.
+    if (reason !== 'stop') isFull.resolve()
+    return { n, turn, reason, code: error?.code }
+  }
+  const outcomes = await Promise.all(Array.from({ length: 1100 }, (_, n) => send(n)))
+  const played = outcomes.filter(({ reason }) => reason === 'stop')
+  const refused = outcomes.filter(({ reason }) => reason !== 'stop')
+  expect(new Set((await inputs(store)).map(({ key }) => key))).toEqual(
+    new Set(played.map(({ n }) => `k-${n}`)),
+  )
+  expect(played.length).toBeGreaterThanOrEqual(MAX_PENDING)
+  expect(new Set(refused.map(({ turn, code }) => `${turn} ${code}`))).toEqual(new Set(['0 inbox-full']))
+  const again = await Promise.all(refused.map(({ n }) => send(n)))
+  expect(again.filter(({ reason }) => reason !== 'stop')).toEqual([])
+  expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: 1100 })
+})
 
-it(
-  'an inbox on SQLite that others have filled is drained by the agent whose message it refuses',
-  PATIENT,
-  async () => {
-    const store = openSqlite(sqlitePath(), { synchronous: 'NORMAL' })
-    await fill(store)
-    const agent = agentOn(store)
-    const { error, turn } = await agent.executeTurn('mine', { key: 'mine' }).outcome
-    expect([turn, error?.code]).toEqual([0, 'inbox-full'])
-    expect(error?.message).toContain('Send it again later under the same key')
-    await drainedTo(store, MAX_PENDING - 1)
-    const mine = agent.executeTurn('mine', { key: 'mine' })
-    await until('it is stored', async () => (await inputs(store)).some(({ key }) => key === 'mine'))
-    await agent.shutdown()
-    expect((await mine.outcome).error).toMatchObject({ stored: true })
-  },
-)
+it('an inbox on SQLite that others have filled is drained by the agent whose message it refuses', async () => {
+  const store = openSqlite(sqlitePath(), { synchronous: 'NORMAL' })
+  await fill(store)
+  const agent = agentOn(store)
+  const { error, turn } = await agent.executeTurn('mine', { key: 'mine' }).outcome
+  expect([turn, error?.code]).toEqual([0, 'inbox-full'])
+  expect(error?.message).toContain('Send it again later under the same key')
+  await drainedTo(store, MAX_PENDING - 1)
+  const mine = agent.executeTurn('mine', { key: 'mine' })
+  await until('it is stored', async () => (await inputs(store)).some(({ key }) => key === 'mine'))
+  await agent.shutdown()
+  expect((await mine.outcome).error).toMatchObject({ stored: true })
+})
 
-it('an inbox that others fill between two turns refuses one message and is drained', PATIENT, async () => {
+it('an inbox that others fill between two turns refuses one message and is drained', async () => {
   const store = memoryStore()
   const agent = agentOn(store)
   await agent.input('first')
