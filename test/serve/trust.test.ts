@@ -147,6 +147,11 @@ test('lists and messages name only the agents that the caller may talk to', asyn
         },
       ])
     }
+    for (const name of ['nobody', 'open:1']) {
+      const unknownA2a = await call(`/a2a/${name}/tasks`, { headers: { ...V1, ...headers } })
+      expect(unknownA2a.status).toBe(404)
+      expect(await unknownA2a.text()).toContain('You may use')
+    }
     const below = await call('/conversations/open:1%2Fchild', { headers })
     expect(await below.json()).toMatchObject({ status: 404, detail: 'There is no such conversation.' })
     const nobody = { model: 'nobody', messages: [{ role: 'user', content: 'Hi' }] }

@@ -1,7 +1,7 @@
 /** The protocol on the HTTP server: cards, JSON-RPC and HTTP+JSON for each agent and graph of the host. */
 import type { AgentCard } from '@a2a-js/sdk'
 import { signingSecret } from '../../net/index.ts'
-import { invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
+import { HoldfastError, invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
 import type { AuthScheme } from '../caller.ts'
 import type { Mount, MountCall, MountServer } from '../mount.ts'
 import type { Problem } from '../problem.ts'
@@ -193,7 +193,8 @@ function schemesOf(
 function agentIn({ host, params }: MountCall): string {
   const { agent } = params
   if (agent === undefined) return host.nameOf('card')
-  return host.nameOf(`${agent}:card`)
+  if (host.names.includes(agent)) return agent
+  throw new HoldfastError('not-found', { message: `There is no agent ${quote(agent)}.`, details: { agent } })
 }
 
 function segments(request: Request): readonly string[] {
