@@ -209,9 +209,9 @@ it('a first chat says what to type, and a later one does not', async () => {
   const cwd = folders.make()
   const chat = (...typed: string[]) => launch({ args: ['chat'], isTTY: true, cwd, typed })
   const first = await chat('What is 12 * 7?', '/exit')
-  expect(first.both).toContain('Type /help for the commands,')
+  expect(first.both).toContain('Try: Write a note called shopping')
   expect(first.both).toContain('84')
-  expect((await chat('/exit')).both).not.toContain('Type /help')
+  expect((await chat('/exit')).both).not.toContain('Try: ')
 })
 
 describe('the model', () => {
