@@ -4,11 +4,11 @@ import type { ProcessReply } from './limited-process.ts'
 const MEGABYTE = 1024 * 1024
 
 /** Called once, by the program of the process. `run` gets what `ask` was given. */
-export function answerRequests<Request>(run: (request: Request) => Promise<unknown>): void {
+export function answerRequests(run: (request: never) => Promise<unknown>): void {
   closeNetwork()
-  const answer = async (request: Request): Promise<ProcessReply> => {
+  const answer = async (request: unknown): Promise<ProcessReply> => {
     try {
-      return { result: await run(request) }
+      return { result: await run(request as never) }
     } catch (error) {
       return { failure: error instanceof Error ? error.message : String(error) }
     }
@@ -17,7 +17,7 @@ export function answerRequests<Request>(run: (request: Request) => Promise<unkno
   // Ctrl-C in a terminal reaches the whole group. The parent decides.
   process.on('SIGINT', () => undefined)
   process.on('disconnect', () => process.exit())
-  process.on('message', (request: Request) => {
+  process.on('message', (request: unknown) => {
     void ready.then(() => answer(request)).then((reply) => process.send?.(reply))
   })
 }

@@ -16,7 +16,13 @@ const languageModel: OptionForm = {
   help: 'such as openai/gpt-4.1-mini; reflex cannot plan a task',
 }
 const mcp: OptionForm = { takes: 'FILE', help: 'MCP servers of this JSON file, for their tools' }
-const json: OptionForm = { help: 'for programs' }
+const json: OptionForm = { help: 'one JSON document, for programs' }
+/** Of commands that read conversations. */
+const of: OptionForm = {
+  takes: 'NAME',
+  short: 'a',
+  help: 'of this agent of the config, of task, or of research',
+}
 
 export const SHARED: Readonly<Record<string, OptionForm>> = {
   config: { takes: 'FILE', help: 'the config; else holdfast.config.ts here or above' },
@@ -176,7 +182,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'list conversations',
     usage: '[--agent NAME] [--json]',
     words: { least: 0, most: 0 },
-    options: { agent, json },
+    options: { agent: of, json },
     examples: [['holdfast sessions', 'the most recent first']],
   },
   {
@@ -184,9 +190,10 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'print a conversation',
     usage: 'ID [--json]',
     words: { least: 1, most: 1 },
-    options: { agent, json },
+    options: { agent: of, json },
     examples: [
       ['holdfast show main', 'with tools, outcomes and tokens'],
+      ['holdfast show tides', 'also of task and research'],
       ['holdfast show site:main --json', 'by its full name'],
     ],
   },
@@ -197,7 +204,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     about:
       'Of a conversation: the active things with their expiry, and the grounds of the ids of its last calls.\n~state has your selections of all conversations.',
     words: { least: 1, most: 1 },
-    options: { agent, json },
+    options: { agent: of, json },
     examples: [
       ['holdfast state main', 'the active things of its agent'],
       ['holdfast state "~state"', 'your selections'],
@@ -211,10 +218,10 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       'A line for each model call, tool, question and change of a hook, with a bar for its time; sub-agents and the\nnodes of graphs are below their calls. Nothing is run or changed.',
     words: { least: 1, most: 1 },
     options: {
-      agent,
+      agent: of,
       turn: { takes: 'N', help: 'which turn, or all; else the newest' },
       follow: { short: 'f', help: 'print what ends in a running turn, as it ends, then draw it' },
-      json: { help: 'for programs; with --follow, a line for each entry' },
+      json: { help: 'one JSON document, for programs; with --follow, a line for each entry' },
     },
     examples: [
       ['holdfast trace main', 'the newest turn'],
@@ -246,7 +253,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'remove a conversation for good',
     usage: 'ID [--yes]',
     words: { least: 1, most: 1 },
-    options: { agent, yes: { short: 'y', help: 'do not ask' } },
+    options: { agent: of, yes: { short: 'y', help: 'do not ask' } },
     examples: [['holdfast erase trip', 'asks first']],
   },
 ]
@@ -262,9 +269,12 @@ export function mainHelp(version: string): Styled {
     ...table([
       ['holdfast chat', 'works at once: a small agent is built in'],
       ['holdfast run "List my notes"', 'one turn, for scripts'],
+      ['holdfast research add papers/', 'then: holdfast research "How deep is the harbour?"'],
       ['holdfast run --help', 'more about a command'],
     ]),
-    styled`\nConversations are kept in .holdfast beside the config or here, or in HOLDFAST_HOME.`,
+    styled`\nWithout a key, the built-in model reflex works by rules. For a language model, set OPENAI_API_KEY and run npm install`,
+    styled`@ai-sdk/openai, or do so for another vendor: see docs/guide/models.md`,
+    styled`Conversations are kept in .holdfast beside the config or here, or in HOLDFAST_HOME.`,
   ])
 }
 

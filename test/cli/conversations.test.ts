@@ -52,6 +52,11 @@ describe.concurrent('conversations', () => {
     })
   })
 
+  it('are one JSON document with --json, in every command that reads them', async () => {
+    for (const args of [['sessions'], ['show', 'a'], ['state', 'a'], ['trace', 'a']])
+      expect(JSON.parse((await site([...args, '--json'], { cwd })).stdout)).toBeTypeOf('object')
+  })
+
   it('of graphs are shown with what their nodes said and did', async () => {
     const folder = folders.make()
     const home = join(folder, '.holdfast')

@@ -110,7 +110,7 @@ describe('serve', () => {
     const answered = await chat(second.url ?? '', 'The gauge of Dunmore')
     expect(answered).toMatchObject({
       answer: expect.stringContaining('was moved in May 1998 [1]') as string,
-      sources: [{ number: 1, title: 'Tides', page: 1 }],
+      sources: [{ number: 1, title: 'Tides', page: null }],
       message_count: 4,
     })
     const [{ passage_id: passage } = {}] = answered['sources'] as { passage_id?: string }[]

@@ -1,6 +1,6 @@
 /** What is typed, and what it means: arguments, answers, expressions, names, models. */
 import { memoryStore } from 'holdfast'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { problemWith } from '../../src/cli/answer.ts'
 import { readArguments } from '../../src/cli/arguments.ts'
 import { calculate } from '../../src/cli/builtin/calculate.ts'
@@ -12,6 +12,8 @@ import { COMMANDS, SHARED } from '../../src/cli/help.ts'
 import { freshId, keyOf, namedContext } from '../../src/cli/names.ts'
 import { didYouMean } from '../../src/cli/nearest.ts'
 import { answerFrom } from '../../src/tool/index.ts'
+import { launch } from './gate/world.ts'
+import { Folders } from './kit.ts'
 
 const request = (kind: string, more: object = {}) => ({ requestId: 'r', prompt: 'p', kind, ...more })
 
@@ -199,6 +201,17 @@ describe('names', () => {
     await store.erase(key)
     expect(await freshId(store, 'site', day)).toBe('2026-01-05-2')
   })
+})
+
+it('a first chat says what to type, and a later one does not', async () => {
+  const folders = new Folders()
+  onTestFinished(() => folders.remove())
+  const cwd = folders.make()
+  const chat = (...typed: string[]) => launch({ args: ['chat'], isTTY: true, cwd, typed })
+  const first = await chat('What is 12 * 7?', '/exit')
+  expect(first.both).toContain('Try: Write a note called shopping')
+  expect(first.both).toContain('84')
+  expect((await chat('/exit')).both).not.toContain('Try: ')
 })
 
 describe('the model', () => {

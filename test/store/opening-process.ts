@@ -1,14 +1,16 @@
 /** A process that opens the store at each path that it is sent, and replies with the error, or an empty text. */
-import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 
-process.on('message', async (path: string) => {
-  let problem = ''
+async function problemOf(path: string): Promise<string> {
   try {
-    const store: SqliteStore = sqliteStore(path)
-    await store.close()
+    await sqliteStore(path).close()
+    return ''
   } catch (error) {
-    problem = String(error)
+    return String(error)
   }
-  process.send?.(problem)
+}
+
+process.on('message', (path: string) => {
+  void problemOf(path).then((problem) => process.send?.(problem))
 })
 process.send?.('ready')

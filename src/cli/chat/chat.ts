@@ -34,6 +34,9 @@ export interface ChatOptions {
   readonly entered: (agent: string) => Promise<void>
 }
 
+/** Shown where nobody has configured an agent, and nobody has written yet. */
+const FIRST_STEPS =
+  'Try: Write a note called shopping: buy milk. Or: What is 12 * 7? Type /help for the commands, Ctrl-D to leave.'
 const SHOWN_AT_START = 3
 const LINES_AT_START = 4
 const LEAVE_MS = 2000
@@ -146,7 +149,8 @@ export class Chat {
     this.print(dim(`${name} · ${choice.name} · ${this.id}`))
     if (choice.why !== undefined) screen.printText(`${choice.name}: ${choice.why}`, dim)
     this.print(NOTHING)
-    if (!isSame) await this.#recall()
+    if (!isSame && (await this.#recall()) === 0 && workspace.configPath === undefined)
+      screen.printText(`${FIRST_STEPS}\n`, dim)
     await this.options.entered(name)
     await this.agent.start()
     const { turn } = this.agent
@@ -156,12 +160,13 @@ export class Chat {
     } else await this.answerOpen()
   }
 
-  /** The last few turns, in short. */
-  async #recall(): Promise<void> {
+  /** Shows the last few turns, in short, and resolves to their number. */
+  async #recall(): Promise<number> {
     const { store, screen } = this.options
     const look = { columns: screen.columns, shortTo: LINES_AT_START }
     const last = await readLast(store, this.#key, SHOWN_AT_START)
     for (const exchange of last) this.print(styled`${joinLines(exchangeLines(exchange, look))}\n`)
+    return last.length
   }
 
   #nextWaiting(): string | undefined {

@@ -3,6 +3,7 @@ import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
 import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
+import { canBeFound } from '../config/choose-model.ts'
 import { configError, shownPath } from '../config/config-errors.ts'
 import { EXIT } from '../exit-code.ts'
 import { hostedConfig, readyAgent } from '../open-agent.ts'
@@ -23,6 +24,7 @@ export async function serve(context: CommandContext): Promise<number> {
   if (word !== undefined && option !== undefined)
     throw wrongUsage('The config is given twice. Keep one: holdfast serve CONFIG')
   const port = portOf(args.value('port'))
+  checkPackages()
   const workspace = await Workspace.load({ cwd, env, config: word ?? option })
   if (args.has('watch')) return watchedServe(context, workspace)
   const agents = await hostedAgents(context, workspace)
@@ -42,6 +44,17 @@ export async function serve(context: CommandContext): Promise<number> {
   } finally {
     await Promise.all([store.close(), research?.close()])
   }
+}
+
+const PACKAGES: readonly string[] = ['hono', '@hono/node-server']
+
+/** Names all that is missing at once, before the store is opened. */
+function checkPackages(): void {
+  const missing = PACKAGES.filter((name) => !canBeFound(name))
+  if (missing.length > 0)
+    throw unusable(
+      `holdfast serve needs ${missing.join(' and ')}, which is not part of this package: npm install ${missing.join(' ')}`,
+    )
 }
 
 function portOf(text: string | undefined): number | undefined {

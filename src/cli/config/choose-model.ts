@@ -93,7 +93,8 @@ function nameOf(model: unknown): string {
   return inner === undefined ? `${provider?.split('.')[0]}/${modelId}` : nameOf(inner)
 }
 
-function canBeFound(packageName: string): boolean {
+/** True if the package is installed. */
+export function canBeFound(packageName: string): boolean {
   try {
     return fileURLToPath(import.meta.resolve(packageName)) !== ''
   } catch {

@@ -4,9 +4,9 @@ import fs, { rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { programFile } from '../../../test/build/programs.ts'
-import { memoryFolder } from '../../../test/memory-folder.ts'
-import { sqliteStore } from './index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { programFile } from '../build/programs.ts'
+import { memoryFolder } from '../memory-folder.ts'
 
 const CALLS = ['statSync', 'existsSync', 'accessSync', 'openSync', 'readSync'] as const
 
