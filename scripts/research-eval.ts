@@ -12,7 +12,13 @@ import {
   type Tally,
 } from '../test/flow/research/evaluation/evaluate.ts'
 import type { JudgedAnswer } from '../test/flow/research/evaluation/judge-answer.ts'
-import { readQuestions, readScenarios } from '../test/flow/research/evaluation/questions.ts'
+import {
+  documentFiles,
+  type PaperQuestion,
+  type QuestionSet,
+  readQuestions,
+  readScenarios,
+} from '../test/flow/research/evaluation/questions.ts'
 import { Progress } from './progress.ts'
 import { helpIfAsked } from './usage.ts'
 
@@ -21,24 +27,34 @@ helpIfAsked(`Usage: npm run research [-- OPTIONS]
 The questions and scenarios of examples/papers, answered without a model: retrieval beside plain FTS5, answers,
 refusals, clarifications, citations, conflicts, agents and tools.
 
+  --set NAME    other questions instead: development (the same papers) or bakery (twelve other documents); both were
+                read while rules were made
   --failures    print each question that was not answered as expected, with its answer, but for held-out ones
   --json        print the figures and all answers as JSON, but for held-out ones
   --help
 
 Exit code 1: a citation is wrong, a scenario fails, or plain FTS5 ranks better.`)
 
-const { values } = parseArgs({ options: { failures: { type: 'boolean' }, json: { type: 'boolean' } } })
-const [questions, others, scenarios] = [readQuestions(), readQuestions('held-out'), readScenarios()]
+const { values } = parseArgs({
+  options: { failures: { type: 'boolean' }, json: { type: 'boolean' }, set: { type: 'string' } },
+})
+const set = (values.set ?? 'known') as QuestionSet
+if (!['known', 'development', 'bakery'].includes(set)) throw new Error('--set is development or bakery.')
+const isShipped = set === 'known'
+const [questions, scenarios] = [readQuestions(set), isShipped ? readScenarios() : []]
+const others: readonly PaperQuestion[] = isShipped ? readQuestions('held-out') : []
 const progress = new Progress(questions.length + others.length + scenarios.length, 'questions')
 const onProgress = (): void => progress.add(1)
-const evaluation = await evaluate({ questions, scenarios, onProgress })
+const evaluation = await evaluate({ questions, documents: documentFiles(set), scenarios, onProgress })
 const figures = figuresOf(evaluation)
-const heldOut = figuresOf(await evaluate({ questions: others, scenarios: [], onProgress }))
+const heldOut = isShipped
+  ? figuresOf(await evaluate({ questions: others, scenarios: [], onProgress }))
+  : undefined
 progress.end()
 if (values.json === true) console.log(JSON.stringify({ figures, heldOut, ...evaluation }, null, 2))
 else {
   report(evaluation, figures)
-  reportHeldOut(heldOut)
+  if (heldOut !== undefined) reportHeldOut(heldOut)
 }
 if (values.failures === true && values.json !== true) printFailures(evaluation)
 if (hasFailed(evaluation, figures)) process.exitCode = 1
@@ -71,6 +87,7 @@ ${others.length} held-out questions, for which no rule was made: recall@5 ${all.
   print('one passage: the passage is cited', all.cited)
   print('two documents: both are cited', all.bothCited)
   print('contradictions: both sides are cited', all.contradictionsCited)
+  print('contradictions: the conflict is named', all.contradictionsNamed)
   print('no contradiction: a conflict is named all the same', all.falseConflicts)
   print('unanswerable: refused', all.refused)
 }
@@ -94,10 +111,10 @@ function printFailures({ answers, scenarios: judged }: Evaluation): void {
 }
 
 function hasFailed({ skipped, citations }: Evaluation, all: Figures): boolean {
+  const isRankedWorse = all.recallAt5 < all.plainRecallAt5 || all.ndcgAt5 < all.plainNdcgAt5
   return (
     skipped.length + citations.faults.length > 0 ||
     all.scenarios.right < all.scenarios.count ||
-    all.recallAt5 < all.plainRecallAt5 ||
-    all.ndcgAt5 < all.plainNdcgAt5
+    (isShipped && isRankedWorse)
   )
 }

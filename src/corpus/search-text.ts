@@ -13,7 +13,7 @@ const MOST_TERMS = 32
 const STOP_WORDS: ReadonlySet<string> = new Set(
   [
     'a an and are as at be been being but by can could did do does for from had has have how i if in into is it its',
-    'me my of on or our shall she he should so than that the their them then there these they this those to us was we',
+    'many may me might much must my of on or our shall she he should so than that the their them then there these they this those to us was we',
     'were what when where which while who whom whose why will with would you your about any some please tell',
     'au aux avec ce ces cette comment dans de des du elle elles en est et eux il ils je la le les leur leurs lui ma',
     'mais mes moi mon ne nos notre nous on ont ou où par pas pour pourquoi qu quand que quel quelle quelles quels qui',

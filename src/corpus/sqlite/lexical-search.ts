@@ -1,12 +1,17 @@
 /** Full-text search: candidates by bm25, and the terms that each of them has. */
 import { type LexicalCandidate, lexicalScores, type Ranked, type TermHits } from '../rank.ts'
 import { queryTerms } from '../search-text.ts'
+import { synonymsOf } from '../synonyms.ts'
 import type { DatabaseSync } from './node-sqlite.ts'
 
 /** `limit`: the most candidates. Best first; a passage without any term of the query is not among them. */
 export function lexicalSearch(db: DatabaseSync, query: string, limit: number): readonly Ranked[] {
   // A phrase in quotes is text to FTS5, whatever its words are; terms have no quotes.
-  const phrases = queryTerms(query).map((term) => `"${term}"`)
+  const phrases = queryTerms(query).map((term) =>
+    synonymsOf(term)
+      .map((word) => `"${word}"`)
+      .join(' OR '),
+  )
   if (phrases.length === 0) return []
   const candidates = db
     .prepare(

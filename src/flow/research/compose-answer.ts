@@ -1,10 +1,12 @@
 /** Composes the answer of the synthesis: what it is made from, its conflicts, its notes and its confidence. Calls no model. */
+
+import { type AskedPart, askedParts, lackingNames, wordsOf } from './asked-part.ts'
 import type { CheckedAnswer, Claim, ReadAnswer } from './citations.ts'
 import { confidenceOf, LOW_CONFIDENCE } from './confidence.ts'
-import { type Conflict, conflictsIn } from './conflicts.ts'
-import { type Evidence, evidenceOf } from './evidence.ts'
-import { extract } from './extract.ts'
-import { measureless, type Question, queriesFor, questionOf } from './question.ts'
+import { type Conflict, conflictsIn, newerOf } from './conflicts.ts'
+import { type Evidence, evidenceOf, evidenceStems } from './evidence.ts'
+import { type Extraction, extract } from './extract.ts'
+import { questionOf } from './question.ts'
 import type { ResearchState, ResearchUpdate } from './state.ts'
 import { type Texts, textsIn } from './texts.ts'
 import { contentStems, languageOf, shareOf } from './words.ts'
@@ -16,9 +18,8 @@ export interface Task {
   readonly about: string
   readonly evidence: readonly Evidence[]
   readonly conflicts: readonly Conflict[]
-  /** Stems of the whole question and of its parts; `own`: without the words that it refers back to. */
-  readonly queries: readonly (readonly string[])[]
-  readonly own: readonly (readonly string[])[]
+  readonly parts: readonly AskedPart[]
+  readonly extraction: Extraction
   readonly texts: Texts
 }
 
@@ -34,28 +35,15 @@ export interface Draft {
 export function taskOf(state: ResearchState): Task {
   const { question = questionOf(state).question, about = '' } = state.context
   const evidence = evidenceOf(state.context)
-  const queries = queryStems({ question, about })
-  const own = queryStems({ question, about: '' })
-  const conflicts = conflictsIn(evidence, queries)
+  const parts = askedParts({ question, about })
+  const extraction = extract(evidence, parts)
+  const conflicts = conflictsIn(extraction.sides, parts)
   const texts = textsIn(languageOf(question))
-  return { state, question, about, evidence, conflicts, queries, own, texts }
+  return { state, question, about, evidence, conflicts, parts, extraction, texts }
 }
 
-/** A part of a question with a single content word is too short to compare. */
-function queryStems(question: Question): readonly (readonly string[])[] {
-  const [whole = [], ...parts] = queriesFor(question).map(queryStemsOf)
-  return [whole, ...parts.filter(({ length }) => length > 1)].filter(({ length }) => length > 0)
-}
-
-/** A question about a measure alone keeps its word. */
-function queryStemsOf(query: string): readonly string[] {
-  const stems = contentStems(measureless(query))
-  return stems.length < 2 ? contentStems(query) : stems
-}
-
-export function extracted(task: Task): string {
-  const sentences = extract(task.evidence, task)
-  return sentences.map((sentence) => `- ${sentence}`).join('\n')
+export function extracted({ extraction }: Task): string {
+  return extraction.sentences.map((sentence) => `- ${sentence}`).join('\n')
 }
 
 const NAMES_CONFLICT =
@@ -82,14 +70,22 @@ export function withConflicts(text: string, conflicts: readonly Conflict[], { co
   return [text, ...lines].join('\n\n')
 }
 
-/** Points at the two sides of each conflict that the answer cites without naming it. */
-function conflictPointers({ text, sources, conflicts }: Answered, { conflict }: Texts): readonly string[] {
-  if (NAMES_CONFLICT.test(text)) return []
+/** Points at the two sides of each conflict that the answer cites without naming it, and at the newer document. */
+function conflictPointers(
+  { text, sources, conflicts }: Answered,
+  { conflict, newer }: Texts,
+): readonly string[] {
+  const isNamed = NAMES_CONFLICT.test(text)
   return conflicts.flatMap(({ first, second }) => {
-    const [a, b] = [first, second].map(
-      ({ item }) => sources.find(({ passageId }) => passageId === item.id)?.number,
-    )
-    return a === undefined || b === undefined ? [] : [`${conflict} [${a}], [${b}].`]
+    const numberOf = ({ item }: Conflict['first']): number | undefined =>
+      sources.find(({ passageId }) => passageId === item.id)?.number
+    const [a, b] = [numberOf(first), numberOf(second)]
+    const newest = newerOf({ first, second })
+    const number = newest === undefined ? undefined : numberOf(newest.statement)
+    return [
+      ...(isNamed || a === undefined || b === undefined ? [] : [`${conflict} [${a}], [${b}].`]),
+      ...(newest === undefined || number === undefined ? [] : [newer(number, newest.date)]),
+    ]
   })
 }
 
@@ -104,12 +100,12 @@ interface Answered extends CheckedAnswer {
 
 export function answeredUpdate(answered: Answered, { note }: Draft, task: Task): ResearchUpdate {
   const { text, sources, claims, invented, conflicts } = answered
-  const { state, evidence, queries, own, texts } = task
+  const { state, evidence, question, texts } = task
   const { assumption } = state.context
   const isAssumed = typeof assumption === 'string'
   const cited = evidence.filter(({ id }) => sources.some(({ passageId }) => passageId === id))
   const confidence = confidenceOf({
-    question: own[0] ?? queries[0] ?? [],
+    question: contentStems(question),
     claims,
     cited,
     hasConflicts: conflicts.length > 0,
@@ -121,6 +117,7 @@ export function answeredUpdate(answered: Answered, { note }: Draft, task: Task):
     ...(note === '' ? [] : [note]),
     text,
     ...conflictPointers(answered, texts),
+    ...(note === '' ? missingNames(cited, task) : openParts(task)),
     ...(confidence < LOW_CONFIDENCE ? [texts.lowConfidence(confidence)] : []),
   ]
   return {
@@ -130,15 +127,31 @@ export function answeredUpdate(answered: Answered, { note }: Draft, task: Task):
   }
 }
 
+/** The parts that an extractive answer leaves open. */
+function openParts({ extraction, texts }: Task): readonly string[] {
+  return extraction.open.map(({ part, lacking }) => texts.partNotFound(part.text, wordsOf(lacking, part)))
+}
+
+/** Names, codes and figures of the question that a model's answer has no source for. */
+function missingNames(cited: readonly Evidence[], { question, parts, texts }: Task): readonly string[] {
+  const given = cited.flatMap((item) => [...evidenceStems(item), ...contentStems(item.lead)])
+  const missing = parts.flatMap((part) =>
+    part.language === languageOf(cited.map(({ text }) => text).join(' '))
+      ? wordsOf(lackingNames(part, given), part)
+      : [],
+  )
+  const named = [...new Set(missing)].filter((word) => question.includes(word))
+  return named.length === 0 ? [] : [texts.notMentioned(named)]
+}
+
 function conflictText({ first, second }: Conflict): string {
-  const part = ({ item, sentence }: Conflict['first']): string =>
-    `${item.title}${item.page === null ? '' : `, page ${item.page}`}: ${sentence}`
+  const part = ({ item, sentence }: Conflict['first']): string => `${placeOf(item)}: ${sentence}`
   return `${part(first)} / ${part(second)}`
 }
 
 /** Says it plainly, and what was searched in vain. */
 export function notFoundUpdate(
-  { state, question, texts }: Task,
+  { state, question, extraction, texts }: Task,
   { refused }: Draft,
   { invented }: Pick<ReadAnswer, 'invented'>,
 ): ResearchUpdate {
@@ -149,6 +162,7 @@ export function notFoundUpdate(
     ...(typeof assumption === 'string' ? [`**${texts.assumed}:** ${assumption}`] : []),
     texts.notFound(question),
     ...(refused === undefined ? [] : [refused]),
+    ...nearestTexts(extraction, texts),
     ...(failed.length === 0 ? [] : [`${texts.failedSearch}\n\n${bullets(failed)}`]),
     ...(empty.length === 0 ? [] : [bullets(empty)]),
   ]
@@ -157,6 +171,19 @@ export function notFoundUpdate(
     confidence_score: 0,
     context: { sources: [], claims: [], invented, conflicts: [] },
   }
+}
+
+/** The words that were not found, and the nearest passage, which is no source. */
+function nearestTexts({ open }: Extraction, texts: Texts): readonly string[] {
+  const found = open.find(({ nearest }) => nearest !== undefined)
+  if (found?.nearest === undefined) return []
+  const { part, lacking, nearest } = found
+  const sentence = nearest.sentence.replaceAll(/\s+/g, ' ')
+  return [texts.lacking(wordsOf(lacking, part)), texts.nearest(placeOf(nearest.item), sentence)]
+}
+
+function placeOf({ title, page }: Evidence): string {
+  return `${title}${page === null ? '' : `, page ${page}`}`
 }
 
 /** The tools have names for models: a person reads what was searched. */

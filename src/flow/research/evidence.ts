@@ -1,5 +1,6 @@
 /** Evidence: passages and parts of web pages, each with its number. Failures are none. Pure. */
 import type { WebPage } from '../../corpus/port.ts'
+import { defined } from '../../protocol/index.ts'
 import type { PdfResult, ResearchContext, WebResult } from './findings.ts'
 import { contentStems, sentencesOf, shareOf } from './words.ts'
 
@@ -16,6 +17,8 @@ export interface Evidence {
   /** Null for a web page, and for a document without pages. */
   readonly page: number | null
   readonly text: string
+  /** The text before it on its page, as far as it explains it. */
+  readonly lead: string
   readonly score: number
 }
 
@@ -23,13 +26,13 @@ const MOST_EVIDENCE = 24
 
 /** Documents first, then the web. */
 export function evidenceOf({ pdf_results = [], web_results = [] }: ResearchContext): readonly Evidence[] {
-  const documents = pdf_results.map(({ id, documentId, title, source, page, text, score }) => ({
+  const documents = pdf_results.map(({ id, documentId, title, source, page, text, lead = '', score }) => ({
     kind: 'document' as const,
-    ...{ id, documentId, title, source, page, text, score },
+    ...{ id, documentId, title, source, page, text, lead, score },
   }))
   const pages = web_results.map(({ id, url, title, text, score }) => ({
     kind: 'web' as const,
-    ...{ id, documentId: url, title, source: url, page: null, text, score },
+    ...{ id, documentId: url, title, source: url, page: null, text, lead: '', score },
   }))
   return [...documents, ...pages].slice(0, MOST_EVIDENCE).map((item, at) => ({ number: at + 1, ...item }))
 }
@@ -91,6 +94,6 @@ export function round(number: number): number {
 
 /** A passage as JSON: a corpus may add fields of its own. */
 export function pdfResult(passage: PdfResult): PdfResult {
-  const { id, documentId, title, source, page, start, end, text, score } = passage
-  return { id, documentId, title, source, page, start, end, text, score }
+  const { id, documentId, title, source, page, start, end, text, lead, score } = passage
+  return { id, documentId, title, source, page, start, end, text, score, ...defined({ lead }) }
 }

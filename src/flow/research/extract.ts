@@ -1,203 +1,186 @@
 /** The answer without a language model: sentences of the evidence, quoted with their numbers. Pure. */
+import { type AskedPart, answers, demanded, lackingIn, nearlyAnswers, shareCovered } from './asked-part.ts'
 import { type Evidence, evidenceStems } from './evidence.ts'
-import {
-  contentStems,
-  isContentWord,
-  isFigure,
-  sentencesOf,
-  sharedStems,
-  shareOf,
-  stemOf,
-  tokensOf,
-} from './words.ts'
+import { type Statement, statementsOf } from './statements.ts'
+import { coveredStems } from './synonyms.ts'
+import { contentStems, isFigure, shareOf, stemOf, tokensOf } from './words.ts'
 
 const MOST_SENTENCES = 3
-/** The least part of the question's content words that a passage must have; of long questions a little less. */
-const RELEVANT = 0.6
-const RELEVANT_LONG = 0.5
-const LONG_SHARED = 3
-/** Of a follow-up's own words: those that it refers back to answer nothing. */
-const RELEVANT_OWN = 0.5
 /** Sentences much weaker than the best are left out. */
 const NEAR_BEST = 0.7
+/** Of the same document. */
+const NEAR_BEST_HERE = 0.85
 const SAME_SENTENCE = 0.85
-/** Words of the question itself count more than those that it refers back to. */
-const OWN_WORDS = 0.75
-/** Words of a title are about every sentence of its document. */
+/** Words that the question refers back to, and words of the title, tell less than its own words in the sentence. */
+const ABOUT_WORDS = 0.4
 const TITLE_WORDS = 0.5
-const WEIGHTS = { sentence: 0.65, passage: 0.2, score: 0.15, figure: 0.15 }
-const ASKS_FIGURE =
-  /^(?:.*\b)?(?:how (?!do\b|does\b|did\b|is\b|are\b|was\b|were\b|can\b|could\b|to\b)\p{L}+|when|what time|what year|combien|quand|en quelle année|quelle (?:hauteur|profondeur|taille|date|année|durée))\b/iu
-
-const COUNTED_WITHIN = 3
+const SOFT_WORDS = 0.5
+const WEIGHTS = { sentence: 0.65, passage: 0.2, score: 0.15, stated: 0.15 }
 
 interface Candidate {
-  readonly sentence: string
-  readonly stems: readonly string[]
+  readonly statement: Statement
   readonly numbers: readonly number[]
-  readonly documentId: string
   readonly value: number
-  /** Its value for each part of the question. */
-  readonly parts: readonly number[]
 }
 
-export interface Extracting {
-  readonly question: string
-  /** Stems of the whole question and of its parts, with the words that it refers back to. */
-  readonly queries: readonly (readonly string[])[]
-  /** The same without those words. */
-  readonly own: readonly (readonly string[])[]
+/** A part that no statement answers. */
+export interface OpenPart {
+  readonly part: AskedPart
+  /** The demanded stems that the nearest statement lacks. Empty if it lacks a value of the kind that is asked for. */
+  readonly lacking: readonly string[]
+  readonly nearest: Statement | undefined
 }
 
-/** `sentence [n]` for each of the best sentences; none if no passage is about the question. */
-export function extract(evidence: readonly Evidence[], task: Extracting): readonly string[] {
-  const share = weightedShare(evidence)
-  const candidates = evidence.flatMap((item) => candidatesIn(item, task, share))
-  const chosen = choose(merged(candidates.toSorted((a, b) => b.value - a.value)))
-  return chosen.map(
-    ({ sentence, numbers }) => `${sentence} ${numbers.map((number) => `[${number}]`).join('')}`,
+export interface Extraction {
+  /** `sentence [n]` for each of the best sentences, by parts. */
+  readonly sentences: readonly string[]
+  readonly open: readonly OpenPart[]
+  /** The best statement of each document for each part, best first. */
+  readonly sides: readonly (readonly Statement[])[]
+}
+
+/** Each part is answered on its own. Without an answer to any of them there are no sentences. */
+export function extract(evidence: readonly Evidence[], parts: readonly AskedPart[]): Extraction {
+  const weigh = weighing(evidence)
+  const statements = evidence.flatMap(statementsOf)
+  const answered = parts.map((part) => candidatesFor(part, statements, weigh))
+  const sides = parts.map((part) => sidesOf(part, statements, weigh))
+  const open = parts.flatMap((part, at) =>
+    answered[at]?.length === 0 ? [{ part, ...nearestTo(part, statements) }] : [],
+  )
+  const sentences = choose(answered).map(
+    ({ statement, numbers }) =>
+      `${statement.sentence.replaceAll(/\s+/g, ' ')} ${numbers.map((number) => `[${number}]`).join('')}`,
+  )
+  return { sentences, open, sides }
+}
+
+/** The best statement of each document that answers a part, or nearly so. */
+function sidesOf(part: AskedPart, all: readonly Statement[], weigh: Weigh): readonly Statement[] {
+  const near = all.filter((statement) => nearlyAnswers(statement, part))
+  const isFull = new Map(near.map((statement) => [statement, answers(statement, part)]))
+  const valued = near.map((statement) => ({ statement, value: valueOf(statement, part, weigh) }))
+  const sorted = valued.toSorted(
+    (a, b) => Number(isFull.get(b.statement)) - Number(isFull.get(a.statement)) || b.value - a.value,
+  )
+  const statements = sorted.map(({ statement }) => statement)
+  return statements.filter(
+    ({ item }, at) => statements.findIndex((other) => other.item.documentId === item.documentId) === at,
   )
 }
 
-/** The best one for each part of the question, then the best of each document, then others that are nearly as good. */
-function choose(sorted: readonly Candidate[]): readonly Candidate[] {
-  const [best] = sorted
-  if (best === undefined) return []
-  const first = new Set<Candidate>()
-  for (const [part] of best.parts.entries()) for (const each of forPart(sorted, part, first)) first.add(each)
-  const near = sorted.filter(({ value }) => value >= best.value * NEAR_BEST)
-  const ofDocuments = near.filter(
-    ({ documentId }, at) => near.findIndex((other) => other.documentId === documentId) === at,
+/** The best one of each part, then those of other documents that are nearly as good, then others. */
+function choose(answered: readonly (readonly Candidate[])[]): readonly Candidate[] {
+  const first = answered.flatMap((sorted) => sorted.slice(0, 1))
+  const near = answered.flatMap((sorted) =>
+    sorted.filter(({ statement, value }) => {
+      const isOther = statement.item.documentId !== sorted[0]?.statement.item.documentId
+      return value >= (sorted[0]?.value ?? 0) * (isOther ? NEAR_BEST : NEAR_BEST_HERE)
+    }),
   )
-  const most = Math.max(MOST_SENTENCES, first.size)
-  const kept = new Set([...new Set([...first, ...ofDocuments, ...near])].slice(0, most))
-  return sorted.filter((candidate) => kept.has(candidate))
+  const byValue = near.toSorted((a, b) => b.value - a.value)
+  const ofDocuments = byValue.filter(
+    ({ statement: { item } }, at) =>
+      byValue.findIndex(({ statement }) => statement.item.documentId === item.documentId) === at,
+  )
+  const kept: Candidate[] = []
+  for (const candidate of [...first, ...ofDocuments, ...byValue]) {
+    const isKnown = kept.some(({ statement }) => isSame(statement.stems, candidate.statement.stems))
+    if (!isKnown && (kept.length < MOST_SENTENCES || first.includes(candidate))) kept.push(candidate)
+  }
+  return kept
 }
 
-/** The best one for a part; if another part has chosen it, also the next, if it is nearly as good. */
-function forPart(
-  sorted: readonly Candidate[],
-  part: number,
-  chosen: ReadonlySet<Candidate>,
+function candidatesFor(
+  part: AskedPart,
+  statements: readonly Statement[],
+  weigh: Weigh,
 ): readonly Candidate[] {
-  const valueOf = ({ parts }: Candidate): number => parts[part] ?? 0
-  const byPart = sorted.filter((each) => valueOf(each) > 0).toSorted((a, b) => valueOf(b) - valueOf(a))
-  const [best] = byPart
-  if (best === undefined || !chosen.has(best)) return best === undefined ? [] : [best]
-  const next = byPart.find((each) => !chosen.has(each))
-  return next !== undefined && valueOf(next) >= valueOf(best) * NEAR_BEST ? [next] : []
+  const fitting = statements.filter((statement) => answers(statement, part))
+  const candidates = fitting.map((statement) => ({
+    statement,
+    numbers: [statement.item.number],
+    value: valueOf(statement, part, weigh),
+  }))
+  return merged(candidates.toSorted((a, b) => b.value - a.value))
 }
 
-type Share = (query: readonly string[], stems: readonly string[], title: readonly string[]) => number
-
-/**
- * The part of a query that a sentence has, each word weighted by its rarity in the evidence. The title of the document
- * counts less.
- */
-function weightedShare(evidence: readonly Evidence[]): Share {
-  const known = new Map<string, number>()
-  const weightOf = (stem: string): number => {
-    const weight = known.get(stem) ?? rarity(stem, evidence)
-    known.set(stem, weight)
-    return weight
+function valueOf({ item, sentence, stems }: Statement, part: AskedPart, weigh: Weigh): number {
+  const { names, required, predicates, measures, light, about } = part
+  const title = contentStems(item.title)
+  const weighted = (wanted: readonly string[]): number => {
+    const own = coveredStems(wanted, stems)
+    const byTitle = coveredStems(wanted, title).filter((stem) => !own.includes(stem))
+    return weigh(own) + TITLE_WORDS * weigh(byTitle)
   }
-  return (query, stems, title) => {
-    const own = sharedStems(query, stems)
-    const byTitle = sharedStems(query, title).filter((stem) => !own.includes(stem))
-    const total = sum(query.map(weightOf))
-    return total === 0 ? 0 : (sum(own.map(weightOf)) + TITLE_WORDS * sum(byTitle.map(weightOf))) / total
-  }
+  const [own, rest] = [
+    [...names, ...required, ...predicates],
+    [...measures, ...light],
+  ]
+  const total = weigh(own) + SOFT_WORDS * weigh(rest) + ABOUT_WORDS * weigh(about)
+  const held = weighted(own) + SOFT_WORDS * weighted(rest) + ABOUT_WORDS * weighted(about)
+  const passage = shareCovered([...own, ...rest, ...about], evidenceStems(item))
+  const stated = WEIGHTS.stated * statedFocus(sentence, part)
+  const share = total === 0 ? 0 : held / total
+  return WEIGHTS.sentence * share + WEIGHTS.passage * passage + WEIGHTS.score * item.score + stated
 }
+
+const COPULA = new Set('is are was were costs cost lasts takes has stands est sont etait'.split(' '))
+const NEAR_COPULA = 8
+const NEAR_FIGURE = 4
+
+/** `The depth of the dock is`: 1, and 2 if a figure follows. Otherwise 0. */
+function statedFocus(sentence: string, { focus }: AskedPart): number {
+  if (focus === undefined) return 0
+  const tokens = tokensOf(sentence)
+  const at = tokens.findIndex(({ word }) => coveredStems([focus], [stemOf(word)]).length > 0)
+  const copula = tokens.findIndex(
+    ({ word }, place) => place > at && place < at + NEAR_COPULA && COPULA.has(word),
+  )
+  if (at < 0 || copula < 0) return 0
+  return tokens.slice(copula + 1, copula + NEAR_FIGURE).some(({ word }) => isFigure(word)) ? 2 : 1
+}
+
+type Weigh = (stems: readonly string[]) => number
 
 const LEAST_WEIGHT = 1
 
-/** 0 for a word that no passage has: it tells none from another. */
-function rarity(stem: string, evidence: readonly Evidence[]): number {
-  const count = evidence.filter((item) => sharedStems([stem], evidenceStems(item)).length > 0).length
-  return count === 0 ? 0 : LEAST_WEIGHT + Math.log(1 + (evidence.length - count + 0.5) / (count + 0.5))
+/** The sum of the stems' rarity in the evidence. A word that no passage has tells none from another. */
+function weighing(evidence: readonly Evidence[]): Weigh {
+  const known = new Map<string, number>()
+  const rarity = (stem: string): number => {
+    const count = evidence.filter((item) => coveredStems([stem], evidenceStems(item)).length > 0).length
+    return count === 0 ? 0 : LEAST_WEIGHT + Math.log(1 + (evidence.length - count + 0.5) / (count + 0.5))
+  }
+  return (stems) =>
+    stems.reduce((sum, stem) => {
+      const weight = known.get(stem) ?? rarity(stem)
+      known.set(stem, weight)
+      return sum + weight
+    }, 0)
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
-}
-
-function candidatesIn(item: Evidence, task: Extracting, share: Share): readonly Candidate[] {
-  const { question, queries, own } = task
-  const given = evidenceStems(item)
-  const relevant = queries.filter((stems) => isRelevant(stems, given))
-  const isOwn = own.length === 0 || bestShare(own, given) >= RELEVANT_OWN
-  if (relevant.length === 0 || !isOwn || !hasCounted(task, given) || !hasPrice(question, item)) return []
-  const passage = Math.max(...relevant.map((stems) => shareOf(stems, given)))
-  const asksFigure = ASKS_FIGURE.test(question)
-  const title = contentStems(item.title)
-  return sentencesOf(item.text).flatMap((sentence) => {
-    const stems = contentStems(sentence)
-    const isAbout = [...own, ...relevant].some((query) => sharedStems(query, stems).length > 0)
-    if (!isAbout || stems.length < 2 || isHeading(sentence, title)) return []
-    const figure = asksFigure && stems.some(isFigure) ? WEIGHTS.figure : 0
-    const rest = WEIGHTS.passage * passage + WEIGHTS.score * item.score + figure
-    const best = (some: readonly (readonly string[])[]): number =>
-      Math.max(0, ...some.map((query) => share(query, stems, title)))
-    const parts = queries.slice(1).map((part) => {
-      const isPart = relevant.includes(part) && sharedStems(part, stems).length > 0
-      return isPart ? WEIGHTS.sentence * share(part, stems, title) + rest : 0
-    })
-    const value = WEIGHTS.sentence * (OWN_WORDS * best(own) + (1 - OWN_WORDS) * best(relevant)) + rest
-    const text = sentence.replaceAll(/\s+/g, ' ')
-    return [{ sentence: text, stems, numbers: [item.number], documentId: item.documentId, value, parts }]
-  })
-}
-
-const LONGEST_HEADING = 8
-
-/** A heading, or the title again: it names a subject, and says nothing about it. */
-export function isHeading(sentence: string, title: readonly string[]): boolean {
-  const stems = contentStems(sentence)
-  if (sentence.startsWith('#') || shareOf(stems, title) === 1) return true
-  const isOpen = !/[.!?…:;]["”»)\]]{0,3}$/.test(sentence)
-  return isOpen && !stems.some(isFigure) && tokensOf(sentence).length < LONGEST_HEADING
-}
-
-/** False if the question counts something that the passage does not have: `How many whales …`. */
-function hasCounted({ question, queries }: Extracting, given: readonly string[]): boolean {
-  if (queries.length > 1) return true
-  const tokens = tokensOf(question)
-  const at = tokens.findIndex(({ word }, index) => {
-    const next = tokens[index + 1]?.word ?? ''
-    return (word === 'how' && next === 'many') || (word === 'combien' && ['de', 'd'].includes(next))
-  })
-  if (at < 0) return true
-  const counted = tokens.slice(at + 2, at + 2 + COUNTED_WITHIN).find(({ word }) => isContentWord(word))?.word
-  if (counted === undefined || isFigure(counted)) return true
-  return sharedStems([stemOf(counted)], given).length > 0
-}
-
-const ASKS_PRICE =
-  /\b(?:how much|what)\b.*\b(?:costs?|prices?)\b|\bcombien\b.*\bco[uû]t\p{L}*|\bquel(?:le)?s?\b.*\b(?:prix|co[uû]ts?)(?!\p{L})/iu
-const PRICE =
-  /\d ?(?:[€$£¥]|(?:euros?|dollars?|pounds?|francs?|cents?|EUR|USD|GBP)\b)|[€$£¥] ?\d|\bfree\b|\bgratuit/iu
-
-/** False if the question asks for a price and the passage has none. */
-function hasPrice(question: string, { text }: Evidence): boolean {
-  return !ASKS_PRICE.test(question) || PRICE.test(text)
-}
-
-function bestShare(queries: readonly (readonly string[])[], stems: readonly string[]): number {
-  return Math.max(0, ...queries.map((query) => shareOf(query, stems)))
-}
-
-function isRelevant(question: readonly string[], given: readonly string[]): boolean {
-  const shared = sharedStems(question, given).length
-  if (shared === 0) return false
-  const share = shared / question.length
-  return share >= RELEVANT || (share >= RELEVANT_LONG && shared >= LONG_SHARED)
+function nearestTo(part: AskedPart, statements: readonly Statement[]): Omit<OpenPart, 'part'> {
+  const wanted = demanded(part)
+  const near = statements
+    .map((nearest) => ({
+      nearest,
+      lacking: lackingIn(nearest, part),
+      share: shareCovered(wanted, nearest.stems),
+    }))
+    .filter(({ lacking }) => lacking.length < wanted.length)
+    .toSorted((a, b) => a.lacking.length - b.lacking.length || b.share - a.share)
+  const [best] = near
+  return best === undefined
+    ? { nearest: undefined, lacking: wanted }
+    : { nearest: best.nearest, lacking: best.lacking }
 }
 
 /** A sentence that several passages have is quoted once, with all their numbers. */
 function merged(candidates: readonly Candidate[]): readonly Candidate[] {
   const kept: Candidate[] = []
   for (const candidate of candidates) {
-    const at = kept.findIndex(({ stems }) => isSame(stems, candidate.stems))
+    const at = kept.findIndex(({ statement }) => isSame(statement.stems, candidate.statement.stems))
     const same = kept[at]
     if (same === undefined) kept.push(candidate)
     else kept[at] = { ...same, numbers: [...new Set([...same.numbers, ...candidate.numbers])] }

@@ -11,6 +11,8 @@ export type PdfResult = {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** The heading and the last sentences before it on its page. */
+  readonly lead?: string
   readonly score: number
 }
 

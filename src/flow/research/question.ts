@@ -1,7 +1,9 @@
 /** The question that is researched: what it asks after clarifications, what it refers back to, and its queries. Pure. */
+import type { AskedPart } from './asked-part.ts'
+import { partsOf } from './question-parts.ts'
 import { type ResearchState, userTexts } from './state.ts'
 import { refersBack } from './vagueness.ts'
-import { contentStems, isContentWord, isFigure, tokensOf } from './words.ts'
+import { contentStems, isContentWord, tokensOf } from './words.ts'
 
 export interface Question {
   readonly question: string
@@ -46,59 +48,33 @@ function wordsBefore({ context, last_agent }: ResearchState, question: string): 
   return [...new Set(found)].slice(0, MOST_ABOUT).join(' ')
 }
 
-const MOST_QUERIES = 5
-/** Between two things that are asked for at once. */
-const JOINT =
-  /\s*(?:[;?]+|,?\s+(?:and|as well as|versus|vs\.?|compared (?:to|with)|et|ainsi que|par rapport à|contre))\s+/iu
+const MOST_QUERIES = 8
 
-/**
- * The whole question, and its parts if it asks for several things. A part that lost the words around it keeps the
- * question's first content word, or three in place of a pronoun: `depth of Cancale and Granville` gives `depth of Cancale`
- * and `Granville depth`. A part that is but another figure replaces that of the first part.
- */
+/** The whole question, and its parts if it asks for several things. */
 export function queriesFor({ question, about }: Question): readonly string[] {
-  const whole = `${question} ${about}`.trim()
-  const parts = question.split(JOINT).map((part) => part.replace(/[?.!\s]+$/, '').trim())
-  if (parts.length < 2) return [whole]
-  const leads = tokensOf(measureless(question)).flatMap(({ word, text }) =>
-    isContentWord(word) ? [text] : [],
-  )
-  const queries = parts.flatMap((part, at) => {
-    const stems = contentStems(part)
-    if (stems.length === 0) return []
-    const kept = at === 0 ? [] : keptWords(part, { stems, leads, first: parts[0] ?? '' })
-    return [[part, ...kept, about].filter((piece) => piece !== '').join(' ')]
-  })
-  return [...new Set([whole, ...queries])].slice(0, MOST_QUERIES)
+  const parts = partsOf(question).map(({ text, about: before }) => `${text} ${before} ${about}`)
+  return distinct([`${question} ${about}`, ...(parts.length > 1 ? parts : [])])
 }
 
-interface Around {
-  readonly stems: readonly string[]
-  /** Content words of the question. */
-  readonly leads: readonly string[]
-  readonly first: string
+/** The subjects of parts, without their other words, for a second search; none of them is a query of the first. */
+export function subjectQueries(parts: readonly AskedPart[], asked: Question): readonly string[] {
+  const first = queriesFor(asked)
+  return distinct(parts.map(subjectOf)).filter((query) => !first.includes(query))
 }
 
-const MOST_KEPT = 3
-
-/** The words of a question that a part has lost: a pronoun stands for them, or nothing does. */
-function keptWords(part: string, { stems, leads, first }: Around): readonly string[] {
-  if (stems.every(isFigure)) return [withoutFigures(first)]
-  const count = refersBack(part) ? MOST_KEPT : stems.length < 2 ? 1 : 0
-  return leads.slice(0, count).filter((word) => !part.includes(word))
+function distinct(queries: readonly string[]): readonly string[] {
+  const even = queries.map((query) => query.replaceAll(/\s+/g, ' ').trim())
+  return [...new Set(even.filter((query) => query !== ''))].slice(0, MOST_QUERIES)
 }
 
-/** Without the measure that a question asks for: `How deep is it?`. Answers seldom have its word. */
-export function measureless(question: string): string {
-  return question.replaceAll(
-    /\bhow (?!(?:many|much|do|does|did|is|are|was|were|can|could|to)\b)\p{L}+/giu,
-    '',
-  )
-}
+const LEAST_SUBJECT = 2
 
-/** Without figures, and the preposition before each. */
-function withoutFigures(text: string): string {
-  return text.replaceAll(/(?:\b\p{L}{1,3} )?\d[\d.,]*/gu, '').trim()
+/** Names, nouns and measures, and the words that it refers back to; empty if they are too few to find anything. */
+function subjectOf({ names, required, predicates, measures, about, texts }: AskedPart): string {
+  const subject = [...names, ...required, ...measures]
+  const stems = subject.length < LEAST_SUBJECT ? [...subject, ...predicates] : subject
+  if (stems.length + about.length < LEAST_SUBJECT) return ''
+  return [...stems, ...about].map((stem) => texts.get(stem) ?? stem).join(' ')
 }
 
 const WEB =

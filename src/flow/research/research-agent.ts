@@ -6,12 +6,14 @@ import { pendingCalls, toolNode } from '../../agent/index.ts'
 import type { NodeContext } from '../../graph/index.ts'
 import type { Json, Message, ToolCallPart } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
+import { askedParts } from './asked-part.ts'
 import { BaseAgent } from './base-agent.ts'
 import { callModel, endsRun, programMessage, saysNotFound } from './call-model.ts'
 import { checkResearch, MOST_TOP_K, type ModelUse, modelUse, type ResearchAgentOptions } from './config.ts'
-import { withoutDuplicates } from './evidence.ts'
+import { evidenceOf, withoutDuplicates } from './evidence.ts'
+import { extract } from './extract.ts'
 import type { PdfResult, WebResult } from './findings.ts'
-import { asksForWeb, type Question, queriesFor, questionOf } from './question.ts'
+import { asksForWeb, type Question, queriesFor, questionOf, subjectQueries } from './question.ts'
 import {
   type Finding,
   findingOf,
@@ -60,13 +62,15 @@ export class ResearchAgent extends BaseAgent {
     }
   }
 
-  /** Papers first; the web beside them if the user asks for it, and after them if they have nothing. */
+  /** Papers first, once more by the subjects of parts that they do not answer; the web beside them if the user asks for it, and after them if they have nothing. */
   async #searchByRule(rounds: Rounds, question: Question): Promise<void> {
     const queries = queriesFor(question)
     const isWebAsked = asksForWeb(question.question)
     const papers = queries.map((query) => ({ tool: PDF_RETRIEVAL, query }) as const)
     const pages = queries.map((query) => ({ tool: WEB_SEARCH, query }) as const)
     await rounds.search([...papers, ...(isWebAsked && rounds.hasWeb ? pages : [])])
+    const subjects = rounds.isRepeatable ? subjectsOf(question, rounds.found) : []
+    if (subjects.length > 0) await rounds.search(subjects.map((query) => ({ tool: PDF_RETRIEVAL, query })))
     if (rounds.found.pdf_results.length === 0 && rounds.isWebLeft) await rounds.search(pages)
   }
 
@@ -102,6 +106,15 @@ export class ResearchAgent extends BaseAgent {
       `# Found so far\n${foundText(rounds.found)}`,
     ].join('\n\n')
   }
+}
+
+/** The subjects of the parts that no passage answers. */
+function subjectsOf(question: Question, found: Found): readonly string[] {
+  const { open } = extract(evidenceOf(found), askedParts(question))
+  return subjectQueries(
+    open.map(({ part }) => part),
+    question,
+  )
 }
 
 /** As the orchestrator left it; without one, from the messages. */
@@ -146,6 +159,11 @@ class Rounds {
   /** True if the web is there, and was not searched yet. */
   get isWebLeft(): boolean {
     return this.hasWeb && this.isLeft && !this.#findings.some(({ tool }) => tool === WEB_SEARCH)
+  }
+
+  /** True if a search of papers with other words may find more: there are papers, and no search has failed. */
+  get isRepeatable(): boolean {
+    return this.isLeft && this.#findings.every(({ canRepeat }) => canRepeat)
   }
 
   get found(): Found {

@@ -1,10 +1,11 @@
 /** The tools of the research: passages of documents, and the web. Searching has no effect, so it may be repeated. */
-import type { FoundPassage } from '../../corpus/port.ts'
+import type { Corpus, FoundPassage } from '../../corpus/port.ts'
 import { defined, type Json, type ToolResultPart } from '../../protocol/index.ts'
 import { defineTool, jsonSchema, type Tool } from '../../tool/index.ts'
 import { MOST_TOP_K, type ResearchAgentOptions } from './config.ts'
 import { excerptsOf, pdfResult } from './evidence.ts'
 import type { PdfResult, WebResult } from './findings.ts'
+import { leadOf } from './statements.ts'
 
 export const PDF_RETRIEVAL = 'pdf_retrieval'
 export const WEB_SEARCH = 'web_search'
@@ -39,17 +40,17 @@ export function pdfRetrieval({ corpus, minScore, topK }: SearchOptions): Tool {
     public: true,
     run: async ({ query, top_k = topK }, { signal }) => {
       const found = await corpus.search(query, { topK: top_k, signal, ...defined({ minScore }) })
-      const passages = found
-        .slice(0, top_k)
-        .filter(({ score }) => score >= (minScore ?? 0))
-        .map(passageJson)
+      const chosen = found.slice(0, top_k).filter(({ score }) => score >= (minScore ?? 0))
+      const passages = await Promise.all(chosen.map(async (passage) => withLead(passage, corpus)))
       return passages.length > 0 ? { passages } : { passages, documents: (await corpus.documents()).length }
     },
   })
 }
 
-function passageJson(passage: FoundPassage): PdfResult {
-  return pdfResult(passage)
+async function withLead(passage: FoundPassage, corpus: Corpus): Promise<PdfResult> {
+  const around = await corpus.surroundings?.(passage.id)
+  const lead = leadOf(around?.before ?? '')
+  return pdfResult(lead === '' ? passage : { ...passage, lead })
 }
 
 const MOST_PAGES = 5
@@ -78,22 +79,29 @@ export function webSearch({ web }: SearchOptions): Tool | undefined {
 export interface Finding {
   readonly tool: string
   readonly observation: string
+  /** False if the search failed, or if there is nothing to search in. */
+  readonly canRepeat: boolean
   readonly pdf: readonly PdfResult[]
   readonly web: readonly WebResult[]
 }
 
 /** A call that did not end well found nothing. */
 export function findingOf(query: string, result: ToolResultPart | undefined, tool: string): Finding {
-  const nothing = { tool, pdf: [], web: [] }
+  const nothing = { tool, pdf: [], web: [], canRepeat: true }
   if (result?.status !== 'ok')
-    return { ...nothing, observation: `${tool} failed for "${query}": ${reasonOf(result?.output)}` }
+    return {
+      ...nothing,
+      canRepeat: false,
+      observation: `${tool} failed for "${query}": ${reasonOf(result?.output)}`,
+    }
   const output = Object(result.output) as {
     readonly passages?: readonly PdfResult[]
     readonly pages?: readonly WebResult[]
     readonly documents?: number
   }
   const { passages: pdf = [], pages: web = [], documents } = output
-  if (tool === PDF_RETRIEVAL) return { ...nothing, pdf, observation: pdfObservation(query, pdf, documents) }
+  if (tool === PDF_RETRIEVAL)
+    return { ...nothing, pdf, canRepeat: documents !== 0, observation: pdfObservation(query, pdf, documents) }
   const urls = new Set(web.map(({ url }) => url)).size
   const found = urls === 0 ? 'nothing' : urls === 1 ? '1 page' : `${urls} pages`
   return { ...nothing, web, observation: `${tool} found ${found} for "${query}".` }

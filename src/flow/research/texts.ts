@@ -8,6 +8,13 @@ export interface Texts {
   readonly assumption: (missing: string, searched: string) => string
   readonly assumed: string
   readonly notFound: (question: string) => string
+  /** Words of the question that the nearest passage lacks; without any, it lacks the value. */
+  readonly lacking: (words: readonly string[]) => string
+  readonly nearest: (place: string, sentence: string) => string
+  readonly partNotFound: (part: string, words: readonly string[]) => string
+  /** Names and figures of the question that no cited source has. */
+  readonly notMentioned: (words: readonly string[]) => string
+  readonly newer: (number: number, date: string) => string
   readonly notFoundButWritten: string
   readonly extractive: string
   readonly extractiveAfterFailure: (reason: string) => string
@@ -33,6 +40,16 @@ const ENGLISH: Texts = {
   assumed: 'Assumption',
   notFound: (question) =>
     `**Not found.** Nothing in the searched sources answers the question "${question}".`,
+  lacking: (words) =>
+    words.length === 0
+      ? 'The nearest passage has the words of the question, but not the value that it asks for.'
+      : `The nearest passage says nothing about ${quoted(words, 'and')}.`,
+  nearest: (place, sentence) =>
+    `Nearest passage, which does not answer the question (${place}):\n\n> ${sentence}`,
+  partNotFound: (part, words) =>
+    `**Not found:** "${part}"${words.length === 0 ? '' : `: no passage has ${quoted(words, 'and')} with it`}.`,
+  notMentioned: (words) => `**Not in the cited sources:** ${quoted(words, 'and')}.`,
+  newer: (number, date) => `The newer document is [${number}], of ${date}.`,
   notFoundButWritten: 'The model wrote an answer without a single source, so it is not shown.',
   extractive:
     'Sentences from the sources, quoted as they stand. This answer is extractive: no language model wrote it.',
@@ -57,6 +74,16 @@ const FRENCH: Texts = {
   assumed: 'Hypothèse',
   notFound: (question) =>
     `**Introuvable.** Rien dans les sources consultées ne répond à la question « ${question} ».`,
+  lacking: (words) =>
+    words.length === 0
+      ? 'Le passage le plus proche a les mots de la question, mais pas la valeur demandée.'
+      : `Le passage le plus proche ne dit rien de ${quoted(words, 'et')}.`,
+  nearest: (place, sentence) =>
+    `Passage le plus proche, qui ne répond pas à la question (${place}) :\n\n> ${sentence}`,
+  partNotFound: (part, words) =>
+    `**Introuvable :** « ${part} »${words.length === 0 ? '' : ` : aucun passage n’a ${quoted(words, 'et')} à ce sujet`}.`,
+  notMentioned: (words) => `**Absent des sources citées :** ${quoted(words, 'et')}.`,
+  newer: (number, date) => `Le document le plus récent est [${number}], de ${date}.`,
   notFoundButWritten: 'Le modèle a écrit une réponse sans aucune source : elle n’est pas montrée.',
   extractive:
     'Phrases tirées des sources, citées telles quelles. Cette réponse est extractive : aucun modèle de langage ne l’a écrite.',

@@ -87,11 +87,28 @@ function openPronouns(question: string, tokens: readonly Token[]): readonly stri
   const found = tokens.filter((token, at) => {
     const next = tokens[at + 1]?.word ?? ''
     const isPronoun =
-      PERSONAL.has(token.word) || (DEMONSTRATIVE.has(token.word) && !isFollowedByNoun(tokens, at))
+      PERSONAL.has(token.word) ||
+      (DEMONSTRATIVE.has(token.word) && !isFollowedByNoun(tokens, at) && !isThatOf(tokens, at))
     if (!isPronoun || isRelative(tokens, at) || EXPLETIVE.has(next) || isImpersonal(tokens, at)) return false
+    if (isOfLaterName(tokens, at)) return false
     return !hasClauseBefore(question, tokens, at) && !repeatsSubject(question, tokens, at)
   })
   return [...new Set(found.map(({ text }) => text))]
+}
+
+const POSSESSIVE = set('its his her their son sa ses leur leurs')
+
+/** `How far from its place was Petrel found?` */
+function isOfLaterName(tokens: readonly Token[], at: number): boolean {
+  return (
+    POSSESSIVE.has(tokens[at]?.word ?? '') && tokens.slice(at + 1).some(({ text }) => /^\p{Lu}/u.test(text))
+  )
+}
+
+/** `compare the wind of May with that of June`. */
+function isThatOf(tokens: readonly Token[], at: number): boolean {
+  const isOf = /^(?:of|in|de|du|des)$/.test(tokens[at + 1]?.word ?? '')
+  return isOf && tokens.slice(0, at).some(({ word }) => isContentWord(word))
 }
 
 /** `the wind that was measured`. */

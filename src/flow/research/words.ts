@@ -32,7 +32,7 @@ const FILLERS = words(`
 const EMPTY: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
 
 /** Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. */
-const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d+)?/gu
+const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d{1,3}(?!\d))?/gu
 const MARKS = /\p{M}+/gu
 
 /** Small letters without accents. */
@@ -92,7 +92,8 @@ export function stemOf(word: string): string {
   if (word.endsWith('ies') || word.endsWith('ied')) return `${word.slice(0, -3)}i`
   if (/(?:ss|us|is)$/.test(word)) return word
   const cut = word.replace(ENDINGS, '')
-  const stem = cut.length < 3 ? word : cut
+  const isCut = cut.length > 3 || (cut.length === 3 && !/ers?$/.test(word))
+  const stem = isCut ? cut : word.replace(/s$/, '')
   const single = /([^aeiou])\1$/.test(stem) ? stem.slice(0, -1) : stem
   return single.replace(/(?<=.{2})y$/, 'i').replace(/(?<=.{3})e$/, '')
 }

@@ -1,9 +1,11 @@
 /** Citations: every number exists, every claim has the words of its passages, and everything else is marked. */
 import { describe, expect, test } from 'vitest'
+import { askedParts } from '../../../src/flow/research/asked-part.ts'
 import { readAnswer, writeAnswer } from '../../../src/flow/research/citations.ts'
 import { confidenceOf } from '../../../src/flow/research/confidence.ts'
 import { conflictsIn } from '../../../src/flow/research/conflicts.ts'
 import type { Evidence } from '../../../src/flow/research/evidence.ts'
+import { extract } from '../../../src/flow/research/extract.ts'
 import { type ResearchOptions, researchAssistant } from '../../../src/flow/research/index.ts'
 import { contentStems } from '../../../src/flow/research/words.ts'
 import { callers, memoryCorpus, memoryWeb, type ResearchScript, researchModel } from './kit.ts'
@@ -21,6 +23,7 @@ const evidence: readonly Evidence[] = [
   source: `${at + 1}.pdf`,
   page: at + 7,
   text,
+  lead: '',
   score: 0.9,
 }))
 
@@ -249,8 +252,9 @@ test('documents conflict by figures or by a negation, one document never with it
     title: '',
     text,
   })
+  const parts = askedParts({ question: 'harbour depth', about: '' })
   const found = (...texts: readonly string[]) =>
-    conflictsIn(texts.map(statement), [contentStems('harbour depth')]).length
+    conflictsIn(extract(texts.map(statement), parts).sides, parts).length
   expect(found('The harbour depth is 4 metres.', 'The harbour depth is 6 metres.')).toBe(1)
   expect(found('The harbour depth is 4 metres.', 'The depth of the harbour is 4 metres.')).toBe(0)
   expect(found('The harbour depth was measured.', 'The harbour depth was not measured.')).toBe(1)

@@ -1,8 +1,9 @@
 /** The rules of extractive answers: which sentences are quoted, and what is a conflict. */
 import { describe, expect, it } from 'vitest'
-import { conflictsIn } from '../../../src/flow/research/conflicts.ts'
+import { askedParts } from '../../../src/flow/research/asked-part.ts'
+import { type Conflict, conflictsIn, newerOf } from '../../../src/flow/research/conflicts.ts'
 import type { Evidence } from '../../../src/flow/research/evidence.ts'
-import { extract } from '../../../src/flow/research/extract.ts'
+import { type Extraction, extract } from '../../../src/flow/research/extract.ts'
 import { asksForWeb, queriesFor } from '../../../src/flow/research/question.ts'
 import { contentStems, sentencesOf } from '../../../src/flow/research/words.ts'
 
@@ -10,16 +11,16 @@ import { contentStems, sentencesOf } from '../../../src/flow/research/words.ts'
 function evidence(documents: Readonly<Record<string, string>>): readonly Evidence[] {
   return Object.entries(documents).map(([title, text], at) => ({
     ...{ number: at + 1, kind: 'document', id: `p${at + 1}`, documentId: title, title, source: title },
-    ...{ page: 1, text, score: 0.8 },
+    ...{ page: 1, text, lead: '', score: 0.8 },
   }))
 }
 
-function stemsOf(question: string): readonly (readonly string[])[] {
-  return queriesFor({ question, about: '' }).map((query) => contentStems(query))
+function read(question: string, documents: Readonly<Record<string, string>>): Extraction {
+  return extract(evidence(documents), askedParts({ question, about: '' }))
 }
 
 function quoted(question: string, documents: Readonly<Record<string, string>>): readonly string[] {
-  return extract(evidence(documents), { question, queries: stemsOf(question), own: stemsOf(question) })
+  return read(question, documents).sentences
 }
 
 describe('sentences', () => {
@@ -115,7 +116,7 @@ describe('the quoted sentences', () => {
   })
 
   it('are none if no passage has the thing that is counted', () => {
-    const documents = { Report: 'Seals were seen around the island in 2022.' }
+    const documents = { Report: 'Forty seals were seen around the island in 2022.' }
     expect(quoted('How many whales were seen around the island in 2022?', documents)).toEqual([])
     expect(quoted('Combien de baleines were seen around the island in 2022?', documents)).toEqual([])
     expect(quoted('How many seals were seen around the island in 2022?', documents)).toHaveLength(1)
@@ -135,13 +136,80 @@ it('a part that is but another year keeps the words of the question', () => {
   ).toEqual([
     'How high was the canopy at the rock in 2019, and in 2023?',
     'How high was the canopy at the rock in 2019',
-    'in 2023 How high was the canopy at the rock',
+    'How high was the canopy at the rock in 2023',
   ])
+})
+
+function namedConflicts(question: string, documents: Readonly<Record<string, string>>): number {
+  const parts = askedParts({ question, about: '' })
+  return conflictsIn(extract(evidence(documents), parts).sides, parts).length
+}
+
+describe('nothing is quoted', () => {
+  const station = {
+    'Staff of 2022': 'The director of the station is Ingrid Solheim. Salaries were 571,200 euros in 2022.',
+    Visits: 'The ferry takes 25 minutes. There is a lighthouse on the hill, and the mill was built in 1764.',
+    Codes: 'E05: the memory is full.',
+  }
+  it.each([
+    ['a noun that the sentence lacks', 'What is the name of the ferry captain?'],
+    ['a year that the sentence lacks', 'How high were the salaries in 2019?'],
+    ['a code that the sentence lacks', 'What does E09 mean?'],
+    ['words that are in two sentences far apart', 'When was the ferry built?'],
+    ['a value of another kind', 'How heavy is the ferry?'],
+    ['a number that is a year', 'How many salaries were there in 2022?'],
+  ])('without %s: %s', (_, question) => {
+    expect(quoted(question, station)).toEqual([])
+  })
+
+  it('and the words that are missing are named, with the nearest statement', () => {
+    const [open] = read('What is the salary of the captain?', station).open
+    expect(open?.lacking).toEqual(['captain'])
+    expect(open?.nearest?.sentence).toBe('Salaries were 571,200 euros in 2022.')
+  })
+})
+
+describe('a word of the question is covered', () => {
+  it.each([
+    ['by another form of a verb', 'Who built the pier?', 'Ruth Baird builds the pier.'],
+    [
+      'by another word for a measure',
+      'What is the maximum depth of a dive?',
+      'The greatest depth of a dive is 30 m.',
+    ],
+    [
+      'by the sentence before',
+      'Who painted the sign?',
+      'The sign is cracked. It was painted by Odile Marsh.',
+    ],
+    [
+      'by the heading',
+      'How long is the loaf baked?',
+      '# The loaf\n\nThe dough rests. It is baked for 42 minutes.',
+    ],
+    ['by the row above', 'What was the ash of the rye?', '| Flour | Ash |\n| --- | --- |\n| Rye | 1.35 |'],
+    [
+      'though its verb is another one',
+      'How long can the gauge run without sun?',
+      'Without sun the gauge works for nine days.',
+    ],
+  ])('%s: %s', (_, question, text) => {
+    expect(quoted(question, { Notes: text })).not.toEqual([])
+  })
+})
+
+it('a question for two things is answered in parts, and the part without an answer is open', () => {
+  const { sentences, open } = read('How deep is the dock, and how many cranes does it have?', {
+    Plan: 'The dock is 6 m deep.',
+    Report: 'The quay has four cranes.',
+  })
+  expect(sentences).toEqual(['The dock is 6 m deep. [1]'])
+  expect(open.map(({ part }) => part.text)).toEqual(['how many cranes does it have'])
 })
 
 describe('a conflict', () => {
   const conflicts = (question: string, first: string, second: string): number =>
-    conflictsIn(evidence({ A: first, B: second }), stemsOf(question)).length
+    namedConflicts(question, { A: first, B: second })
 
   it('is two figures with the same unit, or two years', () => {
     const question = 'How much did the reserve sensor for the tide gauge cost?'
@@ -155,6 +223,80 @@ describe('a conflict', () => {
     expect(
       conflicts('When was the pier built?', 'The pier was built in 1871.', 'The pier was built in 1902.'),
     ).toBe(1)
+  })
+
+  it.each([
+    [
+      'days',
+      'On which day was the flood?',
+      'The flood was on 9 October.',
+      'The flood was on 7 October 2023.',
+    ],
+    ['times', 'At what time does the shop open?', 'The shop opens at 07:00.', 'The shop opens at 07:30.'],
+    [
+      'names',
+      'Who painted the sign?',
+      'The sign was painted by Peter Quill.',
+      'Odile Marsh painted the sign.',
+    ],
+    [
+      'number words',
+      'How high were the waves?',
+      'The waves were 7.2 m high.',
+      'The waves were nine metres high.',
+    ],
+    [
+      'units of one dimension',
+      'How long is the rope?',
+      'The rope is 20 m long.',
+      'The rope is 1800 cm long.',
+    ],
+  ])('is two %s', (_, question, ...[first, second]) => {
+    expect(conflicts(question, first, second)).toBe(1)
+  })
+
+  it.each([
+    ['the same length', 'How long is the rope?', 'The rope is 20 m long.', 'The rope is 2000 cm long.'],
+    [
+      'the same day',
+      'On which day was the flood?',
+      'The flood was on 9 October.',
+      'It was the flood of 9 October 2023.',
+    ],
+    [
+      'of two years',
+      'How many loaves were baked?',
+      'In 2022 we baked 171 loaves.',
+      'In 2023 we baked 186 loaves.',
+    ],
+    [
+      'of two subjects',
+      'How deep is the dock?',
+      'The dock is 6 m deep.',
+      'The dock has a crane, and the river is 4 m deep.',
+    ],
+  ])('is not %s', (_, question, ...[first, second]) => {
+    expect(conflicts(question, first, second)).toBe(0)
+  })
+
+  it('is not two surveys of different years', () => {
+    const documents = {
+      'Survey of 2019': 'The rock has 6 plants.',
+      'Survey of 2023': 'The rock has 4 plants.',
+    }
+    expect(namedConflicts('How many plants does the rock have?', documents)).toBe(0)
+  })
+
+  it('has a newer side if both documents are dated', () => {
+    const parts = askedParts({ question: 'How deep is the dock?', about: '' })
+    const dock = (titles: readonly [string, string]): Conflict | undefined => {
+      const [first, second] = titles
+      const documents = { [first]: 'The dock is 6 m deep.', [second]: 'The dock is 4 m deep.' }
+      return conflictsIn(extract(evidence(documents), parts).sides, parts)[0]
+    }
+    const newer = newerOf(dock(['Plan of May 2021', 'Report 2022-03-09']) as Conflict)
+    expect([newer?.date, newer?.statement.item.title]).toEqual(['2022-03-09', 'Report 2022-03-09'])
+    expect(newerOf(dock(['Plan of May 2021', 'Report']) as Conflict)).toBeUndefined()
   })
 
   it('is not a heading beside a negation, or a row of another table', () => {

@@ -9,8 +9,8 @@ import { ask } from './ask.ts'
 import { type CheckedCitations, checkCitations } from './check-citations.ts'
 import { holds, type JudgedAnswer, judgeAnswer } from './judge-answer.ts'
 import {
+  documentFiles,
   type PaperQuestion,
-  paperFiles,
   readQuestions,
   readScenarios,
   type Scenario,
@@ -34,18 +34,21 @@ export interface Evaluation {
 
 export interface EvaluateOptions {
   readonly questions?: readonly PaperQuestion[]
+  /** The documents that the questions are about. Default: the papers. */
+  readonly documents?: readonly string[]
   readonly scenarios?: readonly Scenario[]
   readonly onProgress?: () => void
 }
 
-/** Adds the papers to a corpus of its own, in a temporary folder. */
+/** Adds the documents to a corpus of its own, in a temporary folder. */
 export async function evaluate(options: EvaluateOptions = {}): Promise<Evaluation> {
-  const { questions = readQuestions(), scenarios = readScenarios(), onProgress } = options
+  const { questions = readQuestions(), documents = documentFiles() } = options
+  const { scenarios = readScenarios(), onProgress } = options
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-research-'))
   const file = join(folder, 'corpus.db')
   const corpus = sqliteCorpus(file)
   try {
-    const { skipped } = await corpus.add(paperFiles())
+    const { skipped } = await corpus.add(documents)
     const plain = plainIndex(file)
     const answers: JudgedAnswer[] = []
     const checked: CheckedCitations[] = []

@@ -32,11 +32,14 @@ export async function judgeAnswer(
       ? !isClarification && (await citesAll(groups, state, corpus))
       : isClarification && clarification.some((kind) => asksFor(state, kind))
   const said = plainWords(answer)
+  const isAnswered = groups.length === 0 || (state.context.sources ?? []).length > 0
   return {
     question,
     answer,
     isRight,
-    saysQuotes: groups.every((group) => group.some(({ quote }) => said.includes(plainWords(quote)))),
+    // The nearest passage of a refusal is no answer.
+    saysQuotes:
+      isAnswered && groups.every((group) => group.some(({ quote }) => said.includes(plainWords(quote)))),
     namesConflict: await namesConflict(groups, state, corpus),
     hasConflicts: (state.context.conflicts ?? []).length > 0,
     isClarification,

@@ -1,4 +1,4 @@
-/** The questions and scenarios of examples/papers, with their expectations. */
+/** Sets of questions and scenarios, with their expectations and documents. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { WebPage } from '../../../../src/corpus/port.ts'
 
@@ -50,25 +50,39 @@ export interface Scenario {
   readonly web?: readonly WebPage[]
 }
 
-/** `held-out`: questions that no rule was changed for. */
-export function readQuestions(set: 'known' | 'held-out' = 'known'): readonly PaperQuestion[] {
-  const file = set === 'known' ? 'questions.json' : 'questions-held-out.json'
-  return (read(file) as { readonly questions: readonly PaperQuestion[] }).questions
+const TESTS = 'test/flow/research'
+
+/**
+ * `held-out`: questions that no rule was changed for. `development`: more about the same papers, and `bakery` about other
+ * documents, both read while rules were made.
+ */
+export type QuestionSet = 'known' | 'held-out' | 'development' | 'bakery'
+
+const QUESTION_FILES: Readonly<Record<QuestionSet, string>> = {
+  known: `${PAPERS}/questions.json`,
+  'held-out': `${PAPERS}/questions-held-out.json`,
+  development: `${TESTS}/papers-questions.json`,
+  bakery: `${TESTS}/bakery/questions.json`,
+}
+
+export function readQuestions(set: QuestionSet = 'known'): readonly PaperQuestion[] {
+  return (read(QUESTION_FILES[set]) as { readonly questions: readonly PaperQuestion[] }).questions
 }
 
 export function readScenarios(): readonly Scenario[] {
-  return (read('scenarios.json') as { readonly scenarios: readonly Scenario[] }).scenarios
+  return (read(`${PAPERS}/scenarios.json`) as { readonly scenarios: readonly Scenario[] }).scenarios
 }
 
-function read(name: string): unknown {
-  return JSON.parse(readFileSync(`${PAPERS}/${name}`, 'utf8'))
+function read(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** The documents alone: the README of the folder names their contradictions. */
-export function paperFiles(): readonly string[] {
-  return readdirSync(PAPERS)
+/** The documents alone: the README of the papers names their contradictions. */
+export function documentFiles(set: QuestionSet = 'known'): readonly string[] {
+  const folder = set === 'bakery' ? `${TESTS}/bakery` : PAPERS
+  return readdirSync(folder)
     .filter((name) => name !== 'README.md' && !name.endsWith('.json'))
-    .map((name) => `${PAPERS}/${name}`)
+    .map((name) => `${folder}/${name}`)
 }
 
 /** The words of a text, between single blanks, for comparisons without layout and punctuation. */
