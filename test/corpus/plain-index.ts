@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 export interface PlainPassage {
   readonly source: string
-  readonly page: number
+  readonly page: number | null
   readonly text: string
 }
 
@@ -17,7 +17,7 @@ export function plainIndex(corpusFile: string): (question: string) => readonly P
        SELECT p.id, p.text, d.title FROM c.passage p JOIN c.document d ON d.id = p.document`,
   )
   const best = db.prepare(
-    'SELECT d.source, p.page, p.text FROM plain JOIN c.passage p ON p.id = plain.rowid JOIN c.document d ON d.id = p.document WHERE plain MATCH ? ORDER BY plain.rank LIMIT 5',
+    'SELECT d.source, nullif(p.page, 0) AS page, p.text FROM plain JOIN c.passage p ON p.id = plain.rowid JOIN c.document d ON d.id = p.document WHERE plain MATCH ? ORDER BY plain.rank LIMIT 5',
   )
   return (question) => {
     const words = question.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
