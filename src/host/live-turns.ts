@@ -13,9 +13,6 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 
-/** The arguments so far of a call that the model writes: the beginning of a JSON text. */
-export type LiveCall = DeltaData['call.delta']
-
 /** The reply of the model call under way. */
 export interface LiveReply {
   readonly turn: number
@@ -23,7 +20,8 @@ export interface LiveReply {
   readonly after: number
   readonly text: string
   readonly reasoning: string
-  readonly calls: readonly LiveCall[]
+  /** Calls that the model writes, each with its arguments so far. */
+  readonly calls: readonly DeltaData['call.delta'][]
 }
 
 export function emptyReply(turn: number, after: number): LiveReply {

@@ -1,10 +1,9 @@
 /** Deltas that a reader has not taken yet: one reply, and a bounded number of others. */
-import { type DeltaEvent, defined, type Entry } from '../protocol/index.ts'
+import { type DeltaData, type DeltaEvent, defined, type Entry } from '../protocol/index.ts'
 import {
   ENDS_REPLY,
   emptyReply,
   isReplyDelta,
-  type LiveCall,
   type LiveDelta,
   type LiveReply,
   withDelta,
@@ -17,7 +16,7 @@ export type TakenDelta =
       readonly turn: number
       readonly text: string
       readonly reasoning?: string
-      readonly calls?: readonly LiveCall[]
+      readonly calls?: readonly DeltaData['call.delta'][]
     }
   | { readonly type: 'delta'; readonly event: DeltaEvent }
 
