@@ -1,14 +1,16 @@
 /** Adds entries to a task, with the reply of a flow: that is in the state which a run has reached, and in no entry. */
+import type { MaybePromise } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Entry } from '../../protocol/index.ts'
 import type { TaskChange, TaskFold } from './task-fold.ts'
 
-export async function addEntry(
+/** A promise only if there is a reply to read. */
+export function addEntry(
   fold: TaskFold,
   entry: Entry,
   { host, key }: { readonly host: Host; readonly key: ContextKey },
-): Promise<readonly TaskChange[]> {
+): MaybePromise<readonly TaskChange[]> {
   const isEnd = entry.type === 'turn.end' && entry.turn === fold.turn && !fold.isEnded
   if (!isEnd || !host.isFlow(host.nameOf(key.contextId))) return fold.add(entry)
-  return fold.add(entry, await host.reads.reply(key, entry.seq))
+  return host.reads.reply(key, entry.seq).then((reply) => fold.add(entry, reply))
 }

@@ -29,7 +29,7 @@ import { postMessage } from './send-message.ts'
 import type { TaskFold } from './task-fold.ts'
 import { listTasks } from './task-list.ts'
 import type { TaskReader } from './task-reader.ts'
-import { taskUpdates, turnEvents } from './task-stream.ts'
+import { entryIn, taskUpdates } from './task-stream.ts'
 import { type TaskViewOptions, taskOf } from './task-view.ts'
 
 /** The port of the package that the transports call. */
@@ -193,10 +193,13 @@ export class RequestHandler implements A2aRequestHandler {
     const { host } = this.#options.reader
     const key = this.#options.reader.keyOf(fold.name.contextId)
     let isEnd = false
-    for await (const event of turnEvents(turn, fold)) {
-      if (event.type !== 'entry') continue
-      await addEntry(fold, event.entry, { host, key })
-      isEnd = event.entry.type === 'turn.end' && event.entry.turn === fold.turn
+    for await (const event of turn) {
+      const entry = entryIn(event, fold)
+      if (entry === 'gap') break
+      if (entry === undefined) continue
+      const added = addEntry(fold, entry, { host, key })
+      if (added instanceof Promise) await added
+      isEnd = entry.type === 'turn.end' && entry.turn === fold.turn
     }
     const { error } = await turn.outcome
     // The turn goes on elsewhere: the same request gets its outcome there.

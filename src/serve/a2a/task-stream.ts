@@ -1,7 +1,7 @@
 /** The updates of a task as they happen: entries from the journal, whichever process writes them, and text as it streams. */
 import type { StreamResponse } from '@a2a-js/sdk'
 import type { HostEvent, HostedTurn } from '../../host/index.ts'
-import { type Entry, isDelta } from '../../protocol/index.ts'
+import { type Entry, isDelta, type TurnEvent } from '../../protocol/index.ts'
 import { addEntry } from './flow-reply.ts'
 import type { TaskChange, TaskFold } from './task-fold.ts'
 import type { TaskReader } from './task-reader.ts'
@@ -55,30 +55,36 @@ async function* taskEvents(
     yield* reader.host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })
 }
 
+/**
+ * The entry of an event that the fold reads next; undefined for any other event. `gap`: entries before it are in the journal
+ * alone, such as those of others, or the beginning of a turn that was joined late.
+ */
+export function entryIn(event: TurnEvent, { last }: TaskFold): Entry | 'gap' | undefined {
+  if (isDelta(event)) return undefined
+  const { seq = 0, path } = event
+  if (path !== undefined || seq <= last) return undefined
+  return seq > last + 1 ? 'gap' : (event as unknown as Entry)
+}
+
 /** The events of a turn that the fold has not read, up to the first gap. */
-export async function* turnEvents(
+async function* turnEvents(
   turn: HostedTurn,
   fold: TaskFold,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): AsyncGenerator<HostEvent, void, undefined> {
   const events = turn[Symbol.asyncIterator]()
   const leave = (): void => void events.return?.()
-  signal?.addEventListener('abort', leave, { once: true })
+  signal.addEventListener('abort', leave, { once: true })
   try {
     for await (const event of { [Symbol.asyncIterator]: () => events }) {
-      if (signal?.aborted) return
-      if (isDelta(event)) {
-        yield { type: 'delta', event }
-        continue
-      }
-      const { seq = 0, path } = event
-      if (path !== undefined || seq <= fold.last) continue
-      // Entries of others are in the journal alone, and a turn that was joined late has no beginning.
-      if (seq > fold.last + 1) return
-      yield { type: 'entry', entry: event as unknown as Entry }
+      if (signal.aborted) return
+      if (isDelta(event)) yield { type: 'delta', event }
+      const entry = entryIn(event, fold)
+      if (entry === 'gap') return
+      if (entry !== undefined) yield { type: 'entry', entry }
     }
   } finally {
-    signal?.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', leave)
   }
 }
 
