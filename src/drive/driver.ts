@@ -412,8 +412,9 @@ export class Driver {
   }
 
   #expiry(): number {
-    const requests = this.journal.session.parked?.requests ?? []
-    return Math.min(...requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
+    const { parked } = this.journal.session
+    if (parked === undefined) return Number.POSITIVE_INFINITY
+    return Math.min(...parked.requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
   }
 
   #loop(posts: readonly NewInboxEntry[]): Loop {

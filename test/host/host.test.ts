@@ -330,10 +330,13 @@ describe('a host', () => {
     expect(types.at(-1)).toBe('turn.end')
   })
 
-  test('shutdown gives up a model call that never answers, and another host makes it again', async () => {
+  test.each([
+    ['a model call', {}],
+    ['one with a time limit', { limits: { durationMs: 3_600_000 } }],
+  ])('shutdown gives up %s that never answers, and another host makes it again', async (_, config) => {
     const store = memoryStore()
     const model = new ScriptedModel([{ stall: true, after: 'Once' }])
-    const first = createHost({ store, agents: { a: { model } } })
+    const first = createHost({ store, agents: { a: { model, ...config } } })
     const turn = await first.send(key('a:1'), 'Hi')
     await until('the model is asked', () => model.calls.length === 1)
     await first.shutdown({ graceMs: 3_600_000 })

@@ -131,6 +131,24 @@ describe.each(STORES)('a turn on %s', (_, open) => {
   })
 })
 
+describe('a turn without a time limit', () => {
+  it('combines no signals: each costs weak references and listeners', async () => {
+    const { any } = AbortSignal
+    let combined = 0
+    AbortSignal.any = (signals) => {
+      combined += 1
+      return any.call(AbortSignal, signals)
+    }
+    try {
+      const { agent } = bench({ script: [calls('look'), 'Done'], tools: [probe('look')] })
+      expect(await agent.executeTurn('Hi').outcome).toMatchObject({ reason: 'stop' })
+    } finally {
+      AbortSignal.any = any
+    }
+    expect(combined).toBe(0)
+  })
+})
+
 describe('a tool', () => {
   it('that is a generator tells its progress, which is not stored', async () => {
     const tool = probe('count', async function* () {
