@@ -165,16 +165,16 @@ function citationOf(sources: readonly Source[], onSource: (source: Source) => vo
   }
 }
 
-function LiveReply({ live: { text, reasoning, call } }: { readonly live: Live }) {
-  if (text === '' && reasoning === '' && call === undefined) return <Working />
+function LiveReply({ live: { text, reasoning, calls } }: { readonly live: Live }) {
+  if (text === '' && reasoning === '' && calls.length === 0) return <Working />
   return (
     <div className="live">
       <Reply text={text} reasoning={reasoning} />
-      {call !== undefined && (
-        <p className="muted mono">
+      {calls.map((call) => (
+        <p key={call.callId} className="muted mono">
           {visible(call.tool)} {visible(call.text.slice(-200))}
         </p>
-      )}
+      ))}
     </div>
   )
 }

@@ -80,11 +80,17 @@ export interface UserItem {
 
 export type Item = UserItem | ReplyItem | CallItem | RequestItem | NoticeItem
 
+export interface LiveCall {
+  readonly callId: string
+  readonly tool: string
+  readonly text: string
+}
+
 export interface Live {
   readonly text: string
   readonly reasoning: string
-  /** Arguments of a call as they stream. */
-  readonly call?: { readonly tool: string; readonly text: string }
+  /** Arguments of calls as they stream. */
+  readonly calls: readonly LiveCall[]
 }
 
 export interface ConversationView {
@@ -99,7 +105,7 @@ export interface ConversationView {
 
 export const EMPTY: ConversationView = { items: [], entries: [], isRunning: false, ended: 0 }
 
-const SILENT: Live = { text: '', reasoning: '' }
+const SILENT: Live = { text: '', reasoning: '', calls: [] }
 
 export function withEvents(view: ConversationView, events: readonly ClientEvent[]): ConversationView {
   const fold = new Fold(view)
@@ -144,7 +150,10 @@ class Fold {
   add(event: ClientEvent): void {
     if (event.type === 'entry') this.#entry(event.entry)
     else if (event.type === 'delta') this.#delta(event.event)
-    else if (event.type === 'text') this.#live = { ...SILENT, ...this.#live, text: event.text }
+    else if (event.type === 'text') {
+      const { text, reasoning = '', calls = [] } = event
+      this.#live = { text, reasoning, calls }
+    }
     // The text so far comes again after each connect, if there is one.
     else if (event.type === 'connected' && this.#live !== undefined) this.#live = SILENT
   }
@@ -309,11 +318,7 @@ class Fold {
     if (event.type === 'text.delta') this.#live = { ...live, text: live.text + event.data.text }
     if (event.type === 'reasoning.delta')
       this.#live = { ...live, reasoning: live.reasoning + event.data.text }
-    if (event.type === 'call.delta') {
-      const { tool, text } = event.data
-      const before = live.call?.tool === tool ? live.call.text : ''
-      this.#live = { ...live, call: { tool, text: before + text } }
-    }
+    if (event.type === 'call.delta') this.#live = { ...live, calls: withPiece(live.calls, event.data) }
   }
 
   /** Adds an item, or replaces the one of its id: a request that is asked again. */
@@ -340,6 +345,12 @@ class Fold {
 }
 
 /** The text of a message; files by their names. */
+function withPiece(calls: readonly LiveCall[], piece: LiveCall): readonly LiveCall[] {
+  const isKnown = calls.some(({ callId }) => callId === piece.callId)
+  if (!isKnown) return [...calls, piece]
+  return calls.map((call) => (call.callId === piece.callId ? { ...call, text: call.text + piece.text } : call))
+}
+
 function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''

@@ -226,8 +226,15 @@ describe('the view', () => {
       delta('text.delta', { text: 'lo' }),
     ])
     expect([begun.live?.text, begun.isRunning]).toEqual(['Hello', true])
-    const again = withEvents(begun, [{ type: 'connected' }, { type: 'text', turn: 1, text: 'Hello w' }])
-    expect(again.live?.text).toBe('Hello w')
+    const written = withEvents(begun, [
+      delta('call.delta', { callId: 'c', tool: 'look', text: '{"a"' }),
+      delta('call.delta', { callId: 'd', tool: 'look', text: '{}' }),
+      delta('call.delta', { callId: 'c', tool: 'look', text: ':1}' }),
+    ])
+    expect(written.live?.calls.map(({ text }) => text)).toEqual(['{"a":1}', '{}'])
+    const calls = [{ callId: 'c', tool: 'look', text: '{' }]
+    const again = withEvents(written, [{ type: 'connected' }, { type: 'text', turn: 1, text: 'Hello w', calls }])
+    expect(again.live).toEqual({ text: 'Hello w', reasoning: '', calls })
     const ended = withEvents(again, [
       entry(4, 'model.end', {
         content: [
@@ -235,7 +242,7 @@ describe('the view', () => {
           { type: 'tool-call', callId: 'c', tool: 'look', args: {} },
         ],
       }),
-      delta('call.delta', { tool: 'look', text: '{}' }),
+      delta('call.delta', { callId: 'c', tool: 'look', text: '{}' }),
     ])
     expect([ended.live, lines(ended)]).toEqual([undefined, ['user', 'reply', 'look requested']])
     const settled = withEvents(ended, [
