@@ -348,7 +348,9 @@ class Fold {
 function withPiece(calls: readonly LiveCall[], piece: LiveCall): readonly LiveCall[] {
   const isKnown = calls.some(({ callId }) => callId === piece.callId)
   if (!isKnown) return [...calls, piece]
-  return calls.map((call) => (call.callId === piece.callId ? { ...call, text: call.text + piece.text } : call))
+  return calls.map((call) =>
+    call.callId === piece.callId ? { ...call, text: call.text + piece.text } : call,
+  )
 }
 
 function contentText(content: Json | undefined): string {

@@ -233,7 +233,10 @@ describe('the view', () => {
     ])
     expect(written.live?.calls.map(({ text }) => text)).toEqual(['{"a":1}', '{}'])
     const calls = [{ callId: 'c', tool: 'look', text: '{' }]
-    const again = withEvents(written, [{ type: 'connected' }, { type: 'text', turn: 1, text: 'Hello w', calls }])
+    const again = withEvents(written, [
+      { type: 'connected' },
+      { type: 'text', turn: 1, text: 'Hello w', calls },
+    ])
     expect(again.live).toEqual({ text: 'Hello w', reasoning: '', calls })
     const ended = withEvents(again, [
       entry(4, 'model.end', {
