@@ -25,7 +25,7 @@ export function askedParts({ question, about }: { question: string; about: strin
 }
 
 /** The least part of the words that a part refers back to. */
-const ABOUT_SHARE = 0.34
+const ABOUT_SHARE = 0.3
 /** A long question may have one word that the passage says otherwise. */
 const LONG_QUESTION = 5
 const FOREIGN_SHARE = 0.5
@@ -99,11 +99,16 @@ function hasWords(statement: Statement, part: AskedPart): boolean {
   if (lacking.some((stem) => names.includes(stem))) return false
   const others = lacking.filter((stem) => !predicates.includes(stem))
   const isVerbCovered = lacking.length === others.length
-  const covered = coveredStems([...names, ...required, ...about], [...statement.near, ...loose]).length
-  if (others.length === 0) return isVerbCovered || covered >= INSTEAD_OF_VERB
+  if (others.length === 0) return isVerbCovered || isWithoutVerb(part, [...statement.near, ...loose])
   if (part.language !== languageOf(statement.item.text)) return isForeignMatch(statement, part)
   const isLong = names.length + required.length >= LONG_QUESTION || hasCode(statement, part)
   return isLong && isVerbCovered && others.length === 1 && (others[0] !== focus || hasCode(statement, part))
+}
+
+/** Other words make up for the verb, and not names alone: of a person it is the verb that says what is asked. */
+function isWithoutVerb({ names, required, about }: AskedPart, given: readonly string[]): boolean {
+  const nouns = coveredStems([...required, ...about], given).length
+  return nouns > 0 && nouns + coveredStems(names, given).length >= INSTEAD_OF_VERB
 }
 
 /** Less than half of the demanded words may be in the sentence before, although no pronoun points to it. */

@@ -74,7 +74,9 @@ function sideOf(statement: Statement, part: AskedPart): Side {
       value: words + (hasKind(clause, part.kind, statement.head) ? WITH_VALUE : 0),
     }
   })
-  const [best] = clauses.toSorted((a, b) => b.value - a.value)
+  const [best, next] = clauses.toSorted((a, b) => b.value - a.value)
+  const isOnlyName = part.kind === 'person' && (next === undefined || next.value < WITH_VALUE)
+  if (isOnlyName) return { ...statement, clause: statement.sentence, clauseStems: statement.stems }
   return { ...statement, clause: best?.clause ?? '', clauseStems: best?.clauseStems ?? [] }
 }
 
@@ -95,7 +97,10 @@ function saysPart(side: Side, part: AskedPart): boolean {
 
 /** One of two statements has all that the part demands; the other one may lack a word if its clause is much like it. */
 function isStatedBy(first: Side, second: Side, part: AskedPart): boolean {
-  if (!answers(first, part)) return false
+  const hasVerb = ({ window }: Side): boolean =>
+    coveredStems(part.predicates, window).length === part.predicates.length
+  const isAlike = [first, second].every(hasVerb) || sharedPart(first, second) > SAME_SUBJECT
+  if (!answers(first, part) || !isAlike) return false
   return answers(second, part) || sharedPart(first, second) >= LIKE
 }
 

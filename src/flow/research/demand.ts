@@ -1,6 +1,6 @@
 /** The demand of a question: the kind of its answer, and the words that a passage must have to give it. Pure. */
-import type { AnswerKind } from './values.ts'
-import { foldText, isContentWord, isFigure, stemOf, type Token, tokensOf } from './words.ts'
+import { type AnswerKind, dimensionOf } from './values.ts'
+import { foldText, isContentWord, isFigure, isFiller, stemOf, type Token, tokensOf } from './words.ts'
 
 export interface Demand {
   readonly kind: AnswerKind
@@ -68,6 +68,7 @@ const NUMBER = set(
   'one two three four five six seven eight nine ten eleven twelve twenty thirty deux trois quatre cinq dix',
 )
 const QUESTION_WORD = /^(?:how|what|which|who|when|where|why|quel|quelle|quels|quelles)$/
+const PASSIVE = set('be been being')
 const BARE_VERB = set('have has had be been get')
 const DO = set('do does did can could may might must should shall will would')
 const BE = set('is are was were am been est sont')
@@ -123,12 +124,13 @@ function isName(question: string, tokens: readonly Token[], at: number): boolean
 }
 
 function isLight({ word }: Token): boolean {
-  return LIGHT.has(word) || DOCUMENT.has(word) || NUMBER.has(word)
+  return LIGHT.has(word) || DOCUMENT.has(word) || NUMBER.has(word) || isFiller(stemOf(word))
 }
 
 function isMeasure(tokens: readonly Token[], at: number, kind: AnswerKind): boolean {
   const { word } = tokens[at] as Token
   if (kind === 'money' && COST.test(` ${word} `)) return true
+  if (tokens[at - 1]?.word === 'many' && kind !== 'count') return true
   return kind !== 'any' && UNSAID.has(word) && isMeasurePlace(tokens, at)
 }
 
@@ -156,13 +158,18 @@ function verbOf(tokens: readonly Token[]): number | undefined {
 function isVerbPlace(tokens: readonly Token[], at: number): boolean {
   const [before = '', next = ''] = [tokens[at - 1]?.word, tokens[at + 1]?.word]
   if (isContentWord(next) || BARE_VERB.has(next)) return false
+  if (PASSIVE.has(before)) return true
   const auxiliary = tokens.findLastIndex(({ word }, place) => place < at && AUXILIARY.has(word))
   if (auxiliary < 0) return isAfterCounted(tokens, at)
   const subject = tokens.slice(auxiliary + 1, at)
   const { word: verb } = tokens[at] as Token
-  // `What was wrong`, `which fee was decided`.
+  // `What was wrong`, `which fee was decided`, `how much was left`.
   if (subject.length === 0)
-    return QUESTION_WORD.test(tokens[auxiliary - 1]?.word ?? '') || /(?:ed|en)$/.test(verb)
+    return (
+      QUESTION_WORD.test(tokens[auxiliary - 1]?.word ?? '') ||
+      /^(?:was|were)$/.test(tokens[auxiliary]?.word ?? '') ||
+      /(?:ed|en)$/.test(verb)
+    )
   const phrase = subject.findLastIndex(({ word }) => PREPOSITION.has(word) || DETERMINER.has(word))
   // The first noun after a preposition or an article belongs to its phrase.
   if (!isContentWord(before) || subject.length - phrase < 2) return false
@@ -222,7 +229,7 @@ function kindOf(question: string, tokens: readonly Token[] = tokensOf(question))
       if (tokens[at - 1]?.word === 'de') return 'quantity'
       return COST.test(plain) && !['de', 'd'].includes(next) ? 'money' : 'count'
     case 'how':
-      return howKind(next, plain)
+      return next === 'many' ? countKind(tokens[at + 2]?.word ?? '') : howKind(next, plain)
     case 'what':
     case 'which':
     case 'quel':
@@ -231,12 +238,23 @@ function kindOf(question: string, tokens: readonly Token[] = tokensOf(question))
     case 'quelles':
       return whatKind(tokens, at, plain)
     default:
-      return 'any'
+      return /^ (?:and|et|what about|how about) /.test(plain) ? lastMeasure(tokens) : 'any'
   }
 }
 
+/** `And its mass?` */
+function lastMeasure(tokens: readonly Token[]): AnswerKind {
+  const noun = tokens.findLast(({ word }) => isContentWord(word))?.word ?? ''
+  return MEASURES.get(noun) ?? 'any'
+}
+
+/** `How many kilometres` asks for a length. */
+function countKind(counted: string): AnswerKind {
+  const dimension = dimensionOf(counted)
+  return dimension === undefined ? 'count' : dimension === 'money' ? 'money' : `dimension ${dimension}`
+}
+
 function howKind(next: string, plain: string): AnswerKind {
-  if (next === 'many') return 'count'
   if (/ by how much /.test(plain)) return 'quantity'
   if (next === 'much')
     return COST.test(plain) || / how much (?:is|are|was|were) /.test(plain) ? 'money' : 'quantity'

@@ -1,7 +1,7 @@
 /** The answer without a language model: sentences of the evidence, quoted with their numbers. Pure. */
 import { type AskedPart, answers, demanded, lackingIn, nearlyAnswers, shareCovered } from './asked-part.ts'
 import { type Evidence, evidenceStems } from './evidence.ts'
-import { type Statement, statementsOf } from './statements.ts'
+import { passageStems, type Statement, statementsOf } from './statements.ts'
 import { coveredStems } from './synonyms.ts'
 import { contentStems, isFigure, shareOf, stemOf, tokensOf } from './words.ts'
 
@@ -26,7 +26,7 @@ interface Candidate {
 /** A part that no statement answers. */
 export interface OpenPart {
   readonly part: AskedPart
-  /** The demanded stems that the nearest statement lacks. Empty if it lacks a value of the kind that is asked for. */
+  /** The demanded stems that the nearest statement and its passage lack. Empty if it lacks only an answer. */
   readonly lacking: readonly string[]
   readonly nearest: Statement | undefined
 }
@@ -48,7 +48,8 @@ export function extract(evidence: readonly Evidence[], parts: readonly AskedPart
   const open = parts.flatMap((part, at) =>
     answered[at]?.length === 0 ? [{ part, ...nearestTo(part, statements) }] : [],
   )
-  const sentences = choose(answered).map(
+  const others = parts.flatMap((_, at) => (answered[at]?.length === 0 ? [] : (sides[at] ?? [])))
+  const sentences = choose(answered, others).map(
     ({ statement, numbers }) =>
       `${statement.sentence.replaceAll(/\s+/g, ' ')} ${numbers.map((number) => `[${number}]`).join('')}`,
   )
@@ -69,8 +70,14 @@ function sidesOf(part: AskedPart, all: readonly Statement[], weigh: Weigh): read
   )
 }
 
-/** The best one of each part, then those of other documents that are nearly as good, then others. */
-function choose(answered: readonly (readonly Candidate[])[]): readonly Candidate[] {
+/**
+ * The best one of each part, then those of other documents that are nearly as good, then others, then `sides`: statements of
+ * further documents that lack a word.
+ */
+function choose(
+  answered: readonly (readonly Candidate[])[],
+  sides: readonly Statement[],
+): readonly Candidate[] {
   const first = answered.flatMap((sorted) => sorted.slice(0, 1))
   const near = answered.flatMap((sorted) =>
     sorted.filter(({ statement, value }) => {
@@ -84,7 +91,8 @@ function choose(answered: readonly (readonly Candidate[])[]): readonly Candidate
       byValue.findIndex(({ statement }) => statement.item.documentId === item.documentId) === at,
   )
   const kept: Candidate[] = []
-  for (const candidate of [...first, ...ofDocuments, ...byValue]) {
+  const further = sides.map((statement) => ({ statement, numbers: [statement.item.number], value: 0 }))
+  for (const candidate of [...first, ...ofDocuments, ...byValue, ...further]) {
     const isKnown = kept.some(({ statement }) => isSame(statement.stems, candidate.statement.stems))
     if (!isKnown && (kept.length < MOST_SENTENCES || first.includes(candidate))) kept.push(candidate)
   }
@@ -163,14 +171,13 @@ function weighing(evidence: readonly Evidence[]): Weigh {
 function nearestTo(part: AskedPart, statements: readonly Statement[]): Omit<OpenPart, 'part'> {
   const wanted = demanded(part)
   const near = statements
-    .map((nearest) => ({
-      nearest,
-      lacking: lackingIn(nearest, part),
-      share: shareCovered(wanted, nearest.stems),
-    }))
-    .filter(({ lacking }) => lacking.length < wanted.length)
-    .toSorted((a, b) => a.lacking.length - b.lacking.length || b.share - a.share)
-  const [best] = near
+    .map((nearest) => {
+      const here = coveredStems(wanted, passageStems(nearest))
+      const lacking = lackingIn(nearest, part).filter((stem) => !here.includes(stem))
+      return { nearest, lacking, share: shareCovered(wanted, nearest.stems) }
+    })
+    .filter(({ lacking, share }) => lacking.length < wanted.length && share > 0)
+  const [best] = near.toSorted((a, b) => a.lacking.length - b.lacking.length || b.share - a.share)
   return best === undefined
     ? { nearest: undefined, lacking: wanted }
     : { nearest: best.nearest, lacking: best.lacking }

@@ -48,7 +48,7 @@ function readStatements(item: Evidence): readonly Statement[] {
 export const PRONOUN: RegExp =
   /\b(?:it|its|they|their|them|he|she|his|her|this|these|those|that|ones?|il|elle|ils|elles|son|sa|ses|leurs?|celui|celle)\b/iu
 
-const POINTS_BACK = 2
+const POINTS_BACK = 3
 
 /** The sentences before, if a pronoun points to them. */
 function explaining(sentences: readonly string[], at: number): readonly string[] {

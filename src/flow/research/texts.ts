@@ -8,7 +8,7 @@ export interface Texts {
   readonly assumption: (missing: string, searched: string) => string
   readonly assumed: string
   readonly notFound: (question: string) => string
-  /** Words of the question that the nearest passage lacks; without any, it lacks the value. */
+  /** Words of the question that the nearest passage lacks, if it lacks any. */
   readonly lacking: (words: readonly string[]) => string
   readonly nearest: (place: string, sentence: string) => string
   readonly partNotFound: (part: string, words: readonly string[]) => string
@@ -42,7 +42,7 @@ const ENGLISH: Texts = {
     `**Not found.** Nothing in the searched sources answers the question "${question}".`,
   lacking: (words) =>
     words.length === 0
-      ? 'The nearest passage has the words of the question, but not the value that it asks for.'
+      ? 'The nearest passage has the words of the question, but no sentence that answers it.'
       : `The nearest passage says nothing about ${quoted(words, 'and')}.`,
   nearest: (place, sentence) =>
     `Nearest passage, which does not answer the question (${place}):\n\n> ${sentence}`,
@@ -76,7 +76,7 @@ const FRENCH: Texts = {
     `**Introuvable.** Rien dans les sources consultées ne répond à la question « ${question} ».`,
   lacking: (words) =>
     words.length === 0
-      ? 'Le passage le plus proche a les mots de la question, mais pas la valeur demandée.'
+      ? 'Le passage le plus proche a les mots de la question, mais aucune phrase qui y répond.'
       : `Le passage le plus proche ne dit rien de ${quoted(words, 'et')}.`,
   nearest: (place, sentence) =>
     `Passage le plus proche, qui ne répond pas à la question (${place}) :\n\n> ${sentence}`,

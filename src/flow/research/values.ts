@@ -165,6 +165,11 @@ export function timesIn(sentence: string): readonly string[] {
   return [...clock, ...short]
 }
 
+/** The dimension of a unit that is written as a word. */
+export function dimensionOf(word: string): string | undefined {
+  return word.length > 2 ? UNITS.get(word)?.[0] : undefined
+}
+
 /** The dimension of a unit, by its stem; other stems are units of their own. */
 export function unitOf(stem: string): string {
   return STEM_UNITS.get(stem) ?? stem
@@ -182,12 +187,20 @@ export function namesIn(sentence: string): readonly string[] {
     const isFirst = /^[^\p{L}]*$/u.test(sentence.slice(0, index))
     const words = name.split(' ')
     const [first = ''] = words
-    const named = isFirst && (words.length === 1 || !isContentWord(foldText(first))) ? words.slice(1) : words
+    const isCommon =
+      !isContentWord(foldText(first)) || (words.length === 1 && !isActing(sentence.slice(index)))
+    const named = isFirst && isCommon ? words.slice(1) : words
     const isDate = named.every(
       (word) => WEEKDAYS.has(foldText(word)) || monthOf(foldText(word)) !== undefined,
     )
     return named.length === 0 || isDate ? [] : [named.join(' ')]
   })
+}
+
+/** `Reid organises`: a name before a verb in the third person, or in the past. */
+function isActing(sentence: string): boolean {
+  const verb = /^\S+ (\p{Ll}{3,}(?:[^s]s|ed))\b/u.exec(sentence)?.[1]
+  return verb !== undefined && isContentWord(foldText(verb)) && !/^\S+s /u.test(sentence)
 }
 
 /** The kind of an answer that a question asks for. */

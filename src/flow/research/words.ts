@@ -77,6 +77,11 @@ export function isContentWord(word: string): boolean {
   return !EMPTY.has(word) && (word.length > 1 || isFigure(word))
 }
 
+/** True for the stem of a word that asks for something without saying for what. */
+export function isFiller(stem: string): boolean {
+  return FILLERS.has(stem)
+}
+
 /** The stems of the content words, each once, in order. */
 export function contentStems(text: string): readonly string[] {
   const found = tokensOf(text).flatMap(({ word }) => (isContentWord(word) ? [stemOf(word)] : []))
@@ -109,6 +114,8 @@ function isSameStem(a: string, b: string): boolean {
   let shared = 0
   while (shared < shortest && a[shared] === b[shared]) shared += 1
   const longest = Math.max(a.length, b.length)
+  // `dive` and `diver`.
+  if (shared === shortest && shared >= 3 && (a.slice(shared) || b.slice(shared)) === 'er') return true
   if (shared === shortest && shared >= 4) return longest - shared <= MOST_REST + 1
   return shared >= LEAST_SHARED && longest - shared <= MOST_REST
 }

@@ -155,6 +155,18 @@ describe('answers of a model', () => {
     ])
     expect(state.confidence_score).toBeLessThan(0.5)
   })
+
+  test('a year of the question that no cited source has is named', async () => {
+    const asked = async (content: string) => {
+      const synthesis = 'The harbour of Cancale is 4 metres deep at high tide [1].'
+      const flow = researchAssistant({ corpus: memoryCorpus(), model: researchModel({ synthesis }) })
+      return (await flow.invoke({ messages: { role: 'user', content } })).state.final_answer
+    }
+    expect(await asked('How deep was the harbour of Cancale in 2015?')).toContain(
+      '**Not in the cited sources:** "2015".',
+    )
+    expect(await asked('How deep is the harbour of Cancale?')).not.toContain('Not in the cited sources')
+  })
 })
 
 describe('without a model', () => {
@@ -197,6 +209,34 @@ describe('without a model', () => {
       'How much does a mooring in Granville cost?',
     ])
       expect(await ask(question)).toMatchObject({ confidence_score: 0, context: { sources: [] } })
+  })
+
+  test('a refusal says what is missing and shows the nearest passage, which is no source', async () => {
+    const { final_answer, context } = await ask('When does the gate of the lock at Granville open?')
+    expect(final_answer).toContain(
+      'The nearest passage says nothing about "lock".\n\nNearest passage, which does not answer the question (Harbours of the bay, page 3):\n\n> The gate of the dock opens 2 hours before high tide.',
+    )
+    expect(context.sources).toEqual([])
+  })
+
+  test('the part of a question that is not found is named beside the answer to the other', async () => {
+    const { final_answer } = await ask(
+      'Who carried out the survey of the coast, and how tall is the lighthouse?',
+    )
+    expect(final_answer).toContain('- The survey of the coast was carried out by Lefevre in 1998 [1].')
+    expect(final_answer).toContain('**Not found:** "how tall is the lighthouse"')
+  })
+
+  test('the newer one of two documents that disagree is named', async () => {
+    const dock = (depth: number): string => `The dock is ${depth} metres deep.`
+    const documents = [
+      { title: 'Plan of 1998', pages: [dock(4)] },
+      { title: 'Survey of 2021', pages: [dock(6)] },
+    ]
+    const { final_answer } = await ask('How deep is the dock?', { corpus: memoryCorpus(documents) })
+    expect(final_answer).toMatch(
+      /\*\*The sources disagree:\*\* \[\d\], \[\d\]\.\n\nThe newer document is \[2\], of 2021\./,
+    )
   })
 
   test('web pages are cited like passages', async () => {
