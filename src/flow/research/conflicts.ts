@@ -112,6 +112,8 @@ function isConflict(a: Side, b: Side, part: AskedPart): boolean {
   if (kind === 'person' || (kind === 'name' && [a, b].every(isNaming))) return areOtherNames(a, b, part)
   if (hasOtherQuantity(a, b, part))
     return (kind !== 'any' && kind !== 'quantity') || sharedPart(a, b) >= SAME_SUBJECT
+  // A single word does not say enough about what is denied.
+  if (demanded(part).length < 2) return false
   return sharedPart(a, b) >= SAME_STATEMENT && isNegative(a.clause) !== isNegative(b.clause)
 }
 

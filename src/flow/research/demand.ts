@@ -31,7 +31,7 @@ const LIGHT = set(`
   still ever able actual soon possible around altogether new current present come comes came go goes went give gives gave take
   takes took get gets got put puts bring brings brought let lets keep exact full whole different same certain main place
  time times less more fewer least
-  search searches web internet online please
+  last latest recent recently search searches web internet online please
   measured recorded counted given known allow allows allowed permit permitted need needs needed require required
   nombre sorte genre facon maniere appelle nom`)
 const DOCUMENT = set(`

@@ -48,8 +48,7 @@ export function extract(evidence: readonly Evidence[], parts: readonly AskedPart
   const open = parts.flatMap((part, at) =>
     answered[at]?.length === 0 ? [{ part, ...nearestTo(part, statements) }] : [],
   )
-  const others = parts.flatMap((_, at) => (answered[at]?.length === 0 ? [] : (sides[at] ?? [])))
-  const sentences = choose(answered, others).map(
+  const sentences = choose(answered, sides).map(
     ({ statement, numbers }) =>
       `${statement.sentence.replaceAll(/\s+/g, ' ')} ${numbers.map((number) => `[${number}]`).join('')}`,
   )
@@ -71,14 +70,19 @@ function sidesOf(part: AskedPart, all: readonly Statement[], weigh: Weigh): read
 }
 
 /**
- * The best one of each part, then those of other documents that are nearly as good, then others, then `sides`: statements of
- * further documents that lack a word.
+ * The best one of each part, then those of other documents that are nearly as good, then others, then `sides`: statements that
+ * lack a word. A part without an answer has its best side, too, if another part has an answer.
  */
 function choose(
   answered: readonly (readonly Candidate[])[],
-  sides: readonly Statement[],
+  sides: readonly (readonly Statement[])[],
 ): readonly Candidate[] {
-  const first = answered.flatMap((sorted) => sorted.slice(0, 1))
+  const [best] = answered.flat()
+  if (best === undefined) return []
+  const sided = sides.map((statements) =>
+    statements.map((statement) => ({ statement, numbers: [statement.item.number], value: 0 })),
+  )
+  const first = answered.flatMap((sorted, at) => (sorted.length > 0 ? sorted : (sided[at] ?? [])).slice(0, 1))
   const near = answered.flatMap((sorted) =>
     sorted.filter(({ statement, value }) => {
       const isOther = statement.item.documentId !== sorted[0]?.statement.item.documentId
@@ -91,8 +95,7 @@ function choose(
       byValue.findIndex(({ statement }) => statement.item.documentId === item.documentId) === at,
   )
   const kept: Candidate[] = []
-  const further = sides.map((statement) => ({ statement, numbers: [statement.item.number], value: 0 }))
-  for (const candidate of [...first, ...ofDocuments, ...byValue, ...further]) {
+  for (const candidate of [...first, ...ofDocuments, ...byValue, ...sided.flat()]) {
     const isKnown = kept.some(({ statement }) => isSame(statement.stems, candidate.statement.stems))
     if (!isKnown && (kept.length < MOST_SENTENCES || first.includes(candidate))) kept.push(candidate)
   }
