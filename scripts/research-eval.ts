@@ -66,6 +66,7 @@ corpus        ${all.recallAt5.toFixed(3).padStart(8)}${all.ndcgAt5.toFixed(3).pa
 plain FTS5    ${all.plainRecallAt5.toFixed(3).padStart(8)}${all.plainNdcgAt5.toFixed(3).padStart(8)}
 `)
   print('one passage: the passage is cited', all.cited)
+  print('one passage: it is cited, or shown as a near one', all.shown)
   print('follow-ups: the passage is cited', all.followedUp)
   print('one passage, follow-ups: the quote is in the answer', all.said)
   print('two documents: both are cited', all.bothCited)
@@ -85,6 +86,7 @@ function reportHeldOut(all: Figures): void {
   console.log(`
 ${others.length} held-out questions, for which no rule was made: recall@5 ${all.recallAt5.toFixed(3)}, nDCG@5 ${all.ndcgAt5.toFixed(3)}; plain FTS5 ${all.plainRecallAt5.toFixed(3)}, ${all.plainNdcgAt5.toFixed(3)}`)
   print('one passage: the passage is cited', all.cited)
+  print('one passage: it is cited, or shown as a near one', all.shown)
   print('two documents: both are cited', all.bothCited)
   print('contradictions: both sides are cited', all.contradictionsCited)
   print('contradictions: the conflict is named', all.contradictionsNamed)

@@ -7,6 +7,7 @@ import { type Conflict, conflictsIn, newerOf } from './conflicts.ts'
 import { type Evidence, evidenceOf, evidenceStems } from './evidence.ts'
 import { type Extraction, extract } from './extract.ts'
 import { questionOf } from './question.ts'
+import { spelledAs } from './spelling.ts'
 import type { ResearchState, ResearchUpdate } from './state.ts'
 import { type Texts, textsIn } from './texts.ts'
 import { contentStems, languageOf, shareOf } from './words.ts'
@@ -35,7 +36,7 @@ export interface Draft {
 export function taskOf(state: ResearchState): Task {
   const { question = questionOf(state).question, about = '' } = state.context
   const evidence = evidenceOf(state.context)
-  const parts = askedParts({ question, about })
+  const parts = askedParts({ question, about }).map((part) => spelledAs(part, evidence))
   const extraction = extract(evidence, parts)
   const conflicts = conflictsIn(extraction.sides, parts)
   const texts = textsIn(languageOf(question))
@@ -173,13 +174,12 @@ export function notFoundUpdate(
   }
 }
 
-/** The words that were not found, and the nearest passage, which is no source. */
-function nearestTexts({ open }: Extraction, texts: Texts): readonly string[] {
-  const found = open.find(({ nearest }) => nearest !== undefined)
-  if (found?.nearest === undefined) return []
-  const { part, lacking, nearest } = found
-  const sentence = nearest.sentence.replaceAll(/\s+/g, ' ')
-  return [texts.lacking(wordsOf(lacking, part)), texts.nearest(placeOf(nearest.item), sentence)]
+/** The words that were not found, and the nearest passages, which are no sources. */
+function nearestTexts({ open, nearest }: Extraction, texts: Texts): readonly string[] {
+  const found = open.find((each) => each.nearest !== undefined)
+  if (found === undefined) return []
+  const lines = nearest.map(({ item, sentence }) => `${placeOf(item)}: ${sentence.replaceAll(/\s+/g, ' ')}`)
+  return [texts.lacking(wordsOf(found.lacking, found.part)), `${texts.nearest}\n\n${bullets(lines)}`]
 }
 
 function placeOf({ title, page }: Evidence): string {

@@ -37,6 +37,8 @@ export interface Extraction {
   readonly open: readonly OpenPart[]
   /** The best statement of each document for each part, best first. */
   readonly sides: readonly (readonly Statement[])[]
+  /** The statements that come nearest to any part, each of another passage, best first; they may say it in other words. */
+  readonly nearest: readonly Statement[]
 }
 
 /** Each part is answered on its own. Without an answer to any of them there are no sentences. */
@@ -52,7 +54,24 @@ export function extract(evidence: readonly Evidence[], parts: readonly AskedPart
     ({ statement, numbers }) =>
       `${statement.sentence.replaceAll(/\s+/g, ' ')} ${numbers.map((number) => `[${number}]`).join('')}`,
   )
-  return { sentences, open, sides }
+  return { sentences, open, sides, nearest: nearestOf(parts, statements, weigh) }
+}
+
+const MOST_NEAREST = 3
+
+function nearestOf(
+  parts: readonly AskedPart[],
+  statements: readonly Statement[],
+  weigh: Weigh,
+): readonly Statement[] {
+  const valued = statements.map((statement) => ({
+    statement,
+    value: Math.max(...parts.map((part) => valueOf(statement, part, weigh))),
+  }))
+  const sorted = valued.toSorted((a, b) => b.value - a.value).map(({ statement }) => statement)
+  return sorted
+    .filter(({ item }, at) => sorted.findIndex((other) => other.item.id === item.id) === at)
+    .slice(0, MOST_NEAREST)
 }
 
 /** The best statement of each document that answers a part, or nearly so. */

@@ -71,7 +71,7 @@ export class ResearchAgent extends BaseAgent {
     await rounds.search([...papers, ...(isWebAsked && rounds.hasWeb ? pages : [])])
     const subjects = rounds.isRepeatable ? subjectsOf(question, rounds.found) : []
     if (subjects.length > 0) await rounds.search(subjects.map((query) => ({ tool: PDF_RETRIEVAL, query })))
-    if (rounds.found.pdf_results.length === 0 && rounds.isWebLeft) await rounds.search(pages)
+    if (!rounds.hasPapers && rounds.isWebLeft) await rounds.search(pages)
   }
 
   /** The model's last message; undefined if it wrote none. */
@@ -128,6 +128,9 @@ interface Search {
   readonly query: string
 }
 
+/** The score of a passage that is about the question. Those below it are searched for an answer all the same. */
+const ABOUT_SCORE = 0.3
+
 interface RoundOptions {
   readonly tools: { readonly pdf: Tool; readonly web: Tool | undefined }
   readonly maxRounds: number
@@ -161,6 +164,11 @@ class Rounds {
     return this.hasWeb && this.isLeft && !this.#findings.some(({ tool }) => tool === WEB_SEARCH)
   }
 
+  /** False if no passage is about the question. */
+  get hasPapers(): boolean {
+    return this.#findings.some(({ pdf }) => pdf.some(({ score }) => score >= ABOUT_SCORE))
+  }
+
   /** True if a search of papers with other words may find more: there are papers, and no search has failed. */
   get isRepeatable(): boolean {
     return this.isLeft && this.#findings.every(({ canRepeat }) => canRepeat)
@@ -178,7 +186,7 @@ class Rounds {
   /** The web is offered if the user asks for it, or if papers have nothing. */
   offered({ question }: Question): readonly Tool[] {
     const { pdf, web } = this.#tools
-    const isWebDue = asksForWeb(question) || this.found.pdf_results.length === 0
+    const isWebDue = asksForWeb(question) || !this.hasPapers
     return web !== undefined && isWebDue ? [pdf, web] : [pdf]
   }
 

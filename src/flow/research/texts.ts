@@ -10,7 +10,8 @@ export interface Texts {
   readonly notFound: (question: string) => string
   /** Words of the question that the nearest passage lacks, if it lacks any. */
   readonly lacking: (words: readonly string[]) => string
-  readonly nearest: (place: string, sentence: string) => string
+  /** The heading of the passages that come nearest. */
+  readonly nearest: string
   readonly partNotFound: (part: string, words: readonly string[]) => string
   /** Names and figures of the question that no cited source has. */
   readonly notMentioned: (words: readonly string[]) => string
@@ -44,8 +45,7 @@ const ENGLISH: Texts = {
     words.length === 0
       ? 'The nearest passage has the words of the question, but no sentence that answers it.'
       : `The nearest passage says nothing about ${quoted(words, 'and')}.`,
-  nearest: (place, sentence) =>
-    `Nearest passage, which does not answer the question (${place}):\n\n> ${sentence}`,
+  nearest: 'The nearest passages, which may say it in other words:',
   partNotFound: (part, words) =>
     `**Not found:** "${part}"${words.length === 0 ? '' : `: no passage has ${quoted(words, 'and')} with it`}.`,
   notMentioned: (words) => `**Not in the cited sources:** ${quoted(words, 'and')}.`,
@@ -78,8 +78,7 @@ const FRENCH: Texts = {
     words.length === 0
       ? 'Le passage le plus proche a les mots de la question, mais aucune phrase qui y répond.'
       : `Le passage le plus proche ne dit rien de ${quoted(words, 'et')}.`,
-  nearest: (place, sentence) =>
-    `Passage le plus proche, qui ne répond pas à la question (${place}) :\n\n> ${sentence}`,
+  nearest: 'Les passages les plus proches, qui le disent peut-être autrement :',
   partNotFound: (part, words) =>
     `**Introuvable :** « ${part} »${words.length === 0 ? '' : ` : aucun passage n’a ${quoted(words, 'et')} à ce sujet`}.`,
   notMentioned: (words) => `**Absent des sources citées :** ${quoted(words, 'et')}.`,

@@ -90,7 +90,7 @@ function openPronouns(question: string, tokens: readonly Token[]): readonly stri
       PERSONAL.has(token.word) ||
       (DEMONSTRATIVE.has(token.word) && !isFollowedByNoun(tokens, at) && !isThatOf(tokens, at))
     if (!isPronoun || isRelative(tokens, at) || EXPLETIVE.has(next) || isImpersonal(tokens, at)) return false
-    if (isOfLaterName(tokens, at)) return false
+    if (isOfLaterName(tokens, at) || isAnybody(tokens, at)) return false
     return !hasClauseBefore(question, tokens, at) && !repeatsSubject(question, tokens, at)
   })
   return [...new Set(found.map(({ text }) => text))]
@@ -103,6 +103,14 @@ function isOfLaterName(tokens: readonly Token[], at: number): boolean {
   return (
     POSSESSIVE.has(tokens[at]?.word ?? '') && tokens.slice(at + 1).some(({ text }) => /^\p{Lu}/u.test(text))
   )
+}
+
+const PEOPLE = set('they ils')
+
+/** `How did they keep the gulls off the roof?`: people whom nobody has to name, in a question that says all else. */
+function isAnybody(tokens: readonly Token[], at: number): boolean {
+  if (!PEOPLE.has(tokens[at]?.word ?? '')) return false
+  return tokens.slice(at + 1).filter(({ word }) => isContentWord(word)).length >= ANCHORING_WORDS
 }
 
 /** `compare the wind of May with that of June`. */
@@ -147,7 +155,7 @@ function hasClauseBefore(question: string, tokens: readonly Token[], at: number)
   if (first < 0 || first >= at) return false
   const between = tokens.slice(first + 1, at).some(({ word }) => CLAUSE.has(word))
   const [from, to] = [tokens[first]?.start ?? 0, tokens[at]?.start ?? 0]
-  return between || /[,;:?.!—]/.test(question.slice(from, to))
+  return between || /[,;:?.!—–]|\s-\s/.test(question.slice(from, to))
 }
 
 /** `this paper`, and `the paper` of a question that says nothing else. */

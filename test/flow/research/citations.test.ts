@@ -211,10 +211,10 @@ describe('without a model', () => {
       expect(await ask(question)).toMatchObject({ confidence_score: 0, context: { sources: [] } })
   })
 
-  test('a refusal says what is missing and shows the nearest passage, which is no source', async () => {
+  test('a refusal says what is missing and shows the nearest passages, which are no sources', async () => {
     const { final_answer, context } = await ask('When does the gate of the lock at Granville open?')
     expect(final_answer).toContain(
-      'The nearest passage says nothing about "lock".\n\nNearest passage, which does not answer the question (Harbours of the bay, page 3):\n\n> The gate of the dock opens 2 hours before high tide.',
+      'The nearest passage says nothing about "lock".\n\nThe nearest passages, which may say it in other words:\n\n- Harbours of the bay, page 3: The gate of the dock opens 2 hours before high tide.',
     )
     expect(context.sources).toEqual([])
   })

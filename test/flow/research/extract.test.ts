@@ -5,6 +5,7 @@ import { type Conflict, conflictsIn, newerOf } from '../../../src/flow/research/
 import type { Evidence } from '../../../src/flow/research/evidence.ts'
 import { type Extraction, extract } from '../../../src/flow/research/extract.ts'
 import { asksForWeb, queriesFor } from '../../../src/flow/research/question.ts'
+import { spelledAs } from '../../../src/flow/research/spelling.ts'
 import { contentStems, sentencesOf } from '../../../src/flow/research/words.ts'
 
 /** One passage of each document, all with the same score. */
@@ -167,6 +168,43 @@ describe('nothing is quoted', () => {
     expect(open?.lacking).toEqual(['captain'])
     expect(open?.nearest?.sentence).toBe('Salaries were 571,200 euros in 2022.')
   })
+})
+
+describe('a misspelt word is read', () => {
+  const spelled = (question: string, text: string): readonly string[] => {
+    const found = evidence({ notes: text })
+    const parts = askedParts({ question, about: '' }).map((part) => spelledAs(part, found))
+    return extract(found, parts).sentences
+  }
+  it.each([
+    ['with a letter too few', 'How high is the statin?', 'The station is 12 m high.'],
+    ['with two letters swapped', 'How high is the guage?', 'The gauge is 12 m high.'],
+  ])('%s', (_, question, text) => {
+    expect(spelled(question, text)).toEqual([`${text} [1]`])
+  })
+  it.each([
+    ['a name', 'How high is Statin?', 'The station is 12 m high.'],
+    ['a word with two neighbours', 'How high is the stater?', 'The stager is 12 m high. The states are high.'],
+    ['a short word', 'How high is the bord?', 'The bird is 12 m high.'],
+    ['a word with another first letter', 'How high is the tower?', 'The lower one is 12 m high.'],
+  ])('but not %s', (_, question, text) => {
+    expect(spelled(question, text)).toEqual([])
+  })
+})
+
+it('the nearest statements are of different passages, best first, and of all parts', () => {
+  const documents = {
+    a: 'The gate of the dock opens at noon. The gate is green.',
+    b: 'The lock was built of oak.',
+    c: 'Gulls are white.',
+  }
+  const { sentences, nearest } = read('When does the gate of the lock open?', documents)
+  expect(sentences).toEqual([])
+  expect(nearest.map(({ sentence }) => sentence)).toEqual([
+    'The gate of the dock opens at noon.',
+    'The lock was built of oak.',
+    'Gulls are white.',
+  ])
 })
 
 describe('a word of the question is covered', () => {

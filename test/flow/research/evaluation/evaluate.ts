@@ -134,6 +134,8 @@ export interface Figures {
   readonly cited: Tally
   /** The answer itself has the words of the expected quote. */
   readonly said: Tally
+  /** Expected passages are cited, or shown by a refusal as the nearest ones. */
+  readonly shown: Tally
   readonly bothCited: Tally
   readonly contradictionsCited: Tally
   readonly contradictionsNamed: Tally
@@ -161,6 +163,7 @@ export function figuresOf({ ranking, plainRanking, answers, citations, scenarios
     plainNdcgAt5: plainRanking.ndcg,
     cited: of('one-passage', right),
     said: of('one-passage follow-up', ({ saysQuotes }) => saysQuotes),
+    shown: of('one-passage', ({ isShown }) => isShown),
     bothCited: of('two-documents', right),
     contradictionsCited: of('contradiction', right),
     contradictionsNamed: of('contradiction', ({ namesConflict }) => namesConflict),

@@ -11,6 +11,8 @@ export interface JudgedAnswer {
   readonly isRight: boolean
   /** The answer itself has the words of a quote of every group. */
   readonly saysQuotes: boolean
+  /** The passages are cited, or a quote of each group is among the nearest passages of a refusal. */
+  readonly isShown: boolean
   /** A conflict is named between the documents of the groups. */
   readonly namesConflict: boolean
   /** Any conflict is named. */
@@ -32,14 +34,15 @@ export async function judgeAnswer(
       ? !isClarification && (await citesAll(groups, state, corpus))
       : isClarification && clarification.some((kind) => asksFor(state, kind))
   const said = plainWords(answer)
+  const saysAll = groups.every((group) => group.some(({ quote }) => said.includes(plainWords(quote))))
   const isAnswered = groups.length === 0 || (state.context.sources ?? []).length > 0
   return {
     question,
     answer,
     isRight,
     // The nearest passage of a refusal is no answer.
-    saysQuotes:
-      isAnswered && groups.every((group) => group.some(({ quote }) => said.includes(plainWords(quote)))),
+    saysQuotes: isAnswered && saysAll,
+    isShown: isRight || saysAll,
     namesConflict: await namesConflict(groups, state, corpus),
     hasConflicts: (state.context.conflicts ?? []).length > 0,
     isClarification,
