@@ -1,18 +1,30 @@
 /**
  * `npm run reflex`: the built-in model on written wordings, known and held out, and on generated sets of tools whose words
- * mean nothing, by kind of request. The first argument is the number of generated sets (200), the second the seed (1).
- * `--stories` prints the faults, but for held-out wordings.
+ * mean nothing, by kind of request.
  */
+import { parseArgs } from 'node:util'
 import * as phrases from '../test/reflex/phrases.ts'
 import { type Judged, tally, tryToolSet } from '../test/reflex/trial.ts'
 import { playWording, readWordings, WORDING_FILES } from '../test/reflex/wordings/play.ts'
 import { Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
 
-const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
-const [sets = 200, seed = 1] = given.map(Number)
+const HELP = `npm run reflex -- [SETS] [SEED] [options]
+Plays written wordings and SETS (200) generated sets of tools, from SEED (1), against the built-in model.
+  --file NAME   one file of wordings only: ${WORDING_FILES.join(', ')}
+  --stories     prints the faults, but for held-out wordings and those of validation`
+
+helpIfAsked(HELP)
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { file: { type: 'string' }, stories: { type: 'boolean' } },
+})
+const [sets = 200, seed = 1] = positionals.map(Number)
 if (!Number.isSafeInteger(sets) || sets < 1 || !Number.isSafeInteger(seed)) {
   throw new Error('Give the number of sets and a seed, such as: npm run reflex -- 200 1')
 }
+const files = WORDING_FILES.filter((file) => values.file === undefined || file === values.file)
+if (files.length === 0) throw new Error(`There is no file of wordings called ${values.file}. ${HELP}`)
 
 /** The largest share of wrong calls, and the least of right ones. */
 interface Bounds {
@@ -21,7 +33,7 @@ interface Bounds {
 }
 
 let isTrouble = false
-for (const file of WORDING_FILES) {
+for (const file of files) {
   const judged: Judged[] = []
   const wordings = readWordings(file)
   const progress = new Progress(Math.max(1, wordings.length), `${file} wordings`)
@@ -32,9 +44,9 @@ for (const file of WORDING_FILES) {
   progress.end()
   if (judged.length === 0) console.log(`\n${file} wordings: none are written yet`)
   else report(`${file} wordings, ${judged.length} messages`, judged, { right: 0.95, wrong: 0.005 })
-  if (file !== 'held-out') tellStories(judged)
+  if (file !== 'held-out' && file !== 'validation') tellStories(judged)
 }
-for (const [name, way] of Object.entries(phrases)) {
+for (const [name, way] of values.file === undefined ? Object.entries(phrases) : []) {
   const judged: Judged[] = []
   const progress = new Progress(sets, `sets, ${name} phrases`)
   for (let at = 0; at < sets; at++) {
@@ -62,6 +74,6 @@ function report(title: string, judged: readonly Judged[], { right, wrong }: Boun
 }
 
 function tellStories(judged: readonly Judged[]): void {
-  if (!process.argv.includes('--stories')) return
+  if (!values.stories) return
   for (const { verdict, story } of judged) if (verdict !== 'right') console.log(`\n[${verdict}] ${story}`)
 }

@@ -62,7 +62,7 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
     .filter((each) => each.isOffered)
     .sort((a, b) => b.total - a.total)
   const [first] = rated
-  if (first === undefined) return onlyList(request, profiles)
+  if (first === undefined) return { kind: 'none' }
   const close = rated.filter(({ total }) => total >= first.total - CLOSE)
   const serious = first.isSure ? close.filter(({ isSure }) => isSure) : close
   const isClear = serious.length === 1 && first.isSure
@@ -71,17 +71,6 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
   const isInDoubt = !profile.looks && isDoubted(request, verbAt, first.filled.taken)
   if (isClear && !isDiluted(request, first.match) && !isInDoubt) return { kind: 'one', match: first.match }
   return { kind: 'several', profiles: serious.slice(0, MOST_OFFERED).map(({ match }) => match.profile) }
-}
-
-/** `what do you have?`: the only list there is. */
-function onlyList(request: Request, profiles: readonly Profile[]): Choice {
-  const words = request.tokens.map(({ word }) => word)
-  const isOpen = words.includes('what') && words.some((word) => /^(?:have|any|got)$/.test(word))
-  if (!isOpen || request.tokens.some((_, at) => isContent(request, at))) return { kind: 'none' }
-  const [only, more] = profiles.filter(
-    (profile) => profile.lists && profile.tool.params.every(({ required }) => !required),
-  )
-  return only && more === undefined ? { kind: 'one', match: matchOf(only, request) } : { kind: 'none' }
 }
 
 /** One or two known things that the message names in part. */

@@ -31,9 +31,10 @@ export function fillText(claims: Claims, params: readonly Param[], settled: bool
     open().filter(({ required }) => required),
   )
   fillNaming(claims, open(), settled)
-  const texts = () => open().filter((param) => param.required && !isExpression(param))
-  fillNameAndText(claims, texts())
-  fillBehindName(claims, texts())
+  fillNameAndText(
+    claims,
+    open().filter((param) => param.required && !isExpression(param)),
+  )
   if (settled && claims.spans('quoted').length === 0)
     putSpan(
       claims,
@@ -208,17 +209,6 @@ function fillNameAndText(claims: Claims, [first, second, more]: readonly Param[]
   while (isText(start) && start < tokens.length - 1) start++
   put(claims, first, [from, end])
   put(claims, second, [start, tokens.length])
-}
-
-/** `called X with Y`: the text of something whose name is settled. */
-function fillBehindName(claims: Claims, [param, more]: readonly Param[]): void {
-  const { tokens } = claims.request
-  const isText = param?.stems.some((stem) => TEXT_WORDS.has(stem))
-  const at =
-    tokens.findIndex(({ word }, place) => word === 'with' && place > 0 && !claims.isFree(place - 1)) + 1
-  const isFree = at > 0 && at < tokens.length && claims.isFree(at) && claims.request.spanOf[at] === undefined
-  if (param && !more && isText && isFree && !claims.isTurn(at) && tokens[at]?.word !== 'the')
-    put(claims, param, [at, tokens.length])
 }
 
 /** The last token before a place that speaks for the tool or says nothing. */
