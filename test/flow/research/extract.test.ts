@@ -184,7 +184,11 @@ describe('a misspelt word is read', () => {
   })
   it.each([
     ['a name', 'How high is Statin?', 'The station is 12 m high.'],
-    ['a word with two neighbours', 'How high is the stater?', 'The stager is 12 m high. The states are high.'],
+    [
+      'a word with two neighbours',
+      'How high is the stater?',
+      'The stager is 12 m high. The states are high.',
+    ],
     ['a short word', 'How high is the bord?', 'The bird is 12 m high.'],
     ['a word with another first letter', 'How high is the tower?', 'The lower one is 12 m high.'],
   ])('but not %s', (_, question, text) => {
