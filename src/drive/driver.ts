@@ -40,7 +40,7 @@ import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
-import { decisionOf, isActing, isRunning, type Loop, type State } from './state.ts'
+import { decisionOf, interruptLoop, isActing, isRunning, type Loop, type State } from './state.ts'
 import { StopRequest } from './stop-request.ts'
 import { Vault } from './vault.ts'
 
@@ -327,10 +327,9 @@ export class Driver {
     this.ownership.drained()
   }
 
-  async #closeLoop({ batches, interrupt, release }: Loop, why: unknown): Promise<void> {
-    interrupt.abort()
-    release.abort()
-    await quietly(batches.throw(why))
+  async #closeLoop(loop: Loop, why: unknown): Promise<void> {
+    interruptLoop(loop)
+    await quietly(loop.batches.throw(why))
   }
 
   async #stopTurn(state: State): Promise<Progress> {
@@ -484,8 +483,7 @@ export class Driver {
     const { state } = this.ownership
     if (state.is !== 'driving') return
     state.loop.cancel.abort()
-    state.loop.interrupt.abort()
-    state.loop.release.abort()
+    interruptLoop(state.loop)
   }
 }
 

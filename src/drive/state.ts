@@ -38,6 +38,12 @@ export interface Loop {
   readonly release: AbortController
 }
 
+/** The release comes second: a loop that sees it alone is left to the next driver. */
+export function interruptLoop({ interrupt, release }: Loop): void {
+  interrupt.abort()
+  release.abort()
+}
+
 /** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */
 export interface Grant {
   readonly epoch: number

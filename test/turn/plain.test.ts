@@ -1,5 +1,5 @@
 /** The entries and events of an undisturbed turn. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   bench,
   calls,
@@ -133,18 +133,11 @@ describe.each(STORES)('a turn on %s', (_, open) => {
 
 describe('a turn without a time limit', () => {
   it('combines no signals: each costs weak references and listeners', async () => {
-    const { any } = AbortSignal
-    let combined = 0
-    AbortSignal.any = (signals) => {
-      combined += 1
-      return any.call(AbortSignal, signals)
-    }
-    try {
-      const { agent } = bench({ script: [calls('look'), 'Done'], tools: [probe('look')] })
-      expect(await agent.executeTurn('Hi').outcome).toMatchObject({ reason: 'stop' })
-    } finally {
-      AbortSignal.any = any
-    }
+    const any = vi.spyOn(AbortSignal, 'any')
+    const { agent } = bench({ script: [calls('look'), 'Done'], tools: [probe('look')] })
+    expect(await agent.executeTurn('Hi').outcome).toMatchObject({ reason: 'stop' })
+    const combined = any.mock.calls.length
+    any.mockRestore()
     expect(combined).toBe(0)
   })
 })
