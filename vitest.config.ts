@@ -8,6 +8,9 @@ import { resolve } from 'node:path'
 import type { ViteUserConfig } from 'vitest/config'
 import { readEntries } from './scripts/entries.ts'
 
+/** The tests in a browser: `npm run test:page`. */
+export const PAGE = 'test/serve/page/page.test.ts'
+
 const config: ViteUserConfig = {
   resolve: {
     alias: readEntries(new URL('./', import.meta.url)).map(({ specifier, path }) => ({
@@ -17,11 +20,12 @@ const config: ViteUserConfig = {
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/package/**', '**/node_modules/**'],
+    exclude: ['test/package/**', PAGE, '**/node_modules/**'],
     globalSetup: 'test/build/setup.ts',
     pool: 'forks',
     isolate: false,
-    maxWorkers: 2,
+    // More than cores: several files wait for processes most of their time.
+    maxWorkers: 4,
     // Ceilings for what hangs, not measures of speed: the machine may be busy with other things.
     testTimeout: 600_000,
     hookTimeout: 600_000,

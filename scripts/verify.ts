@@ -13,6 +13,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: 
 const all: Step[] = [
   { name: 'check', command: ['npm', 'run', '--silent', 'check'] },
   { name: 'test', command: ['npm', 'run', '--silent', 'test'] },
+  { name: 'test:page', command: ['npm', 'run', '--silent', 'test:page'] },
   { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   { name: 'test:package', command: ['npm', 'run', '--silent', 'test:package'] },
   { name: 'examples', command: ['npm', 'run', '--silent', 'examples'] },

@@ -21,7 +21,7 @@ it('four processes that are killed and frozen do each effect at most once, in on
   const report = await runCrowd({
     folder,
     processes: 4,
-    turns: 40,
+    turns: 24,
     seed: 1,
     leaseMs: 400,
     everyMs: 400,
@@ -30,6 +30,6 @@ it('four processes that are killed and frozen do each effect at most once, in on
   })
   const { problems, counts } = await judge(folder, report)
   expect(problems).toEqual([])
-  expect(counts).toMatchObject({ inputs: 40, 'of these more than once': 0 })
+  expect(counts).toMatchObject({ inputs: 24, 'of these more than once': 0 })
   expect(report.kills + report.freezes).toBeGreaterThan(2)
 })
