@@ -36,16 +36,34 @@ function part(content: Content, { name = '', mediaType = '' }: RemoteFile = {}):
   return { content, mediaType, filename: name, metadata: undefined }
 }
 
+/** The most that a task may give, in characters and bytes: what a journal takes as one entry. */
+const MOST_RECEIVED = 32 * 1024 * 1024
+
+/** A task that gives more than a caller keeps. Asking again does not help. */
+export class TooMuchReceived extends Error {
+  override readonly name = 'TooMuchReceived'
+
+  constructor() {
+    super(`It gave more than ${MOST_RECEIVED / 1024 / 1024} MB.`)
+  }
+}
+
 /** The artifacts of a task as they arrive, in chunks or again. */
 export class ReceivedArtifacts {
   readonly #parts = new Map<string, Part[]>()
+  #size = 0
 
   clear(): void {
     this.#parts.clear()
+    this.#size = 0
   }
 
   add({ artifactId, parts }: Artifact, isMore: boolean): void {
-    this.#parts.set(artifactId, [...(isMore ? (this.#parts.get(artifactId) ?? []) : []), ...parts])
+    this.#size += parts.reduce((sum, part) => sum + sizeOf(part), 0)
+    if (this.#size > MOST_RECEIVED) throw new TooMuchReceived()
+    const before = this.#parts.get(artifactId)
+    if (isMore && before !== undefined) before.push(...parts)
+    else this.#parts.set(artifactId, [...parts])
   }
 
   /** The text of each artifact that has some. */
@@ -60,6 +78,11 @@ export class ReceivedArtifacts {
   get files(): readonly RemoteFile[] {
     return [...this.#parts.values()].flatMap(filesOf)
   }
+}
+
+function sizeOf({ content }: Part): number {
+  if (content?.$case === 'data') return JSON.stringify(content.value)?.length ?? 0
+  return content?.value.length ?? 0
 }
 
 export function textOf(parts: readonly Part[]): string {

@@ -17,6 +17,7 @@ import {
   ReceivedArtifacts,
   type RemoteFile,
   type RemoteMessage,
+  TooMuchReceived,
   textOf,
 } from './remote-parts.ts'
 import { type RemoteRequest, requestsIn } from './remote-request.ts'
@@ -121,6 +122,7 @@ class Following {
       }
     } catch (error) {
       this.#follow.signal.throwIfAborted()
+      if (error instanceof TooMuchReceived) throw lost(error.message)
       if (this.#task === undefined) throw await this.#sendFailed(error)
     }
     return this.again()
@@ -151,6 +153,7 @@ class Following {
         signal.throwIfAborted()
         if (this.#sdk !== undefined && error instanceof this.#sdk.TaskNotFoundError)
           throw lost(`It does not know the task ${taskId} any more.`)
+        if (error instanceof TooMuchReceived) throw lost(error.message)
         why = thrownText(error)
       }
       await timer.wait(FIRST_WAIT_MS * 2 ** attempt, { signal })

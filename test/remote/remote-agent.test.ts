@@ -51,6 +51,19 @@ describe('a remote agent as a tool', () => {
     },
   )
 
+  test('that gives without end is left, and its outcome is unknown', async () => {
+    const chunk = 'x'.repeat(4 * 1024 * 1024)
+    const { url, received } = await remote(async ({ artifact, say }) => {
+      for (let at = 0; at < 10; at++) artifact(chunk, at > 0)
+      say('TASK_STATE_COMPLETED')
+    })
+    const agent = caller(url)
+    await agent.executeTurn('Hi').outcome
+    const [[status, output] = []] = await ends(agent)
+    expect([status, JSON.stringify(output)]).toEqual(['unknown', expect.stringContaining('more than 32 MB')])
+    expect(received).toEqual(['Book a trip'])
+  })
+
   test('gives data, failures and rejections as they are', async () => {
     const { url } = await remote(({ text, data, say }) => {
       if (text === 'data') data({ price: 7 })
