@@ -173,6 +173,11 @@ export class HostedGraphConversation implements Hosted {
         message: `${quote(this.#key.contextId)} is a conversation with a graph: send it values, not a message.`,
         details: { contextId: this.#key.contextId },
       })
+    if (Array.isArray(input) && input.some(({ type }) => type === 'file'))
+      throw new HoldfastError('wrong-kind', {
+        message: `${quote(this.#key.contextId)} is a conversation with a flow: it takes text, and no files.`,
+        details: { contextId: this.#key.contextId },
+      })
     return this.#flow.values(message)
   }
 

@@ -71,6 +71,15 @@ test('a name is listed once: agents and flows take messages, graphs take values'
   expect([await client.agents(), await client.graphs()]).toEqual([['helper', 'ask'], ['fill']])
 })
 
+test('a file for a flow is refused, and nothing is stored', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
+  const client = createClient({ url })
+  const file = { type: 'file', mediaType: 'text/plain', data: 'aGk=' } as const
+  const sent = client.conversation('ask:1').ask({ message: [{ type: 'text', text: 'Read it.' }, file] })
+  await expect(sent).rejects.toMatchObject({ status: 400, code: 'wrong-kind' })
+  expect((await client.list()).conversations).toEqual([])
+})
+
 test('the stream of a conversation has the reply of a flow before the end of each turn', async () => {
   const { url } = await open({ store: memoryStore(), flows: { ask: flow } })
   const conversation = await createClient({ url }).create('ask')
