@@ -59,7 +59,7 @@ export class ReceivedArtifacts {
   }
 
   add({ artifactId, parts }: Artifact, isMore: boolean): void {
-    this.#size += parts.reduce((sum, part) => sum + sizeOf(part), 0)
+    for (const each of parts) this.#size += sizeOf(each)
     if (this.#size > MOST_RECEIVED) throw new TooMuchReceived()
     const before = this.#parts.get(artifactId)
     if (isMore && before !== undefined) before.push(...parts)
