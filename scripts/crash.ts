@@ -3,7 +3,7 @@
  * others finish the conversations, and checks from outside that no entry was lost and no effect repeated. Any fault makes
  * the command fail.
  *
- * `--only NAME`: conversations whose names contain it. `--soak N`: the number of random kills, 2000 by default.
+ * `--only NAME`: conversations whose names contain it. `--soak N`: the number of random kills, 300 by default.
  * `--pairs N`: the number of cases in which the second process is killed, too. `--seed S`: repeats the draws of an earlier
  * run. `--json`: for machines.
  */
@@ -29,7 +29,7 @@ interface Wanted {
 const HELP = `Usage: npm run crash -- [options]
 
   --only NAME   conversations whose names contain it
-  --soak N      so many kills at random moments (default 2000)
+  --soak N      so many kills at random moments (default 300)
   --pairs N     so many cases in which the second process is killed, too (default 200)
   --seed S      draws what an earlier run has drawn
   --json        for machines
@@ -44,7 +44,7 @@ function wanted(): Wanted {
     options: {
       help: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
-      soak: { type: 'string', default: '2000' },
+      soak: { type: 'string', default: '300' },
       pairs: { type: 'string', default: '200' },
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
       json: { type: 'boolean', default: false },

@@ -41,10 +41,14 @@ function fenced(text: string): Parsed | undefined {
   return parsed(whole) ?? parsed(inner)
 }
 
-/** Each bracket is read up to its partner: no value inside of a broken or incomplete one counts. */
+/**
+ * Each bracket is read up to its partner: no value inside of a broken or incomplete one counts. A partner that stays over after
+ * a broken one says that the broken one was longer than it looks, such as `[['}'],[]]`.
+ */
 function embedded(text: string): FoundJson {
   const values: Json[] = []
   let broken: string | undefined
+  let isLonger = false
   for (let at = nextBracket(text, 0); at >= 0 && values.length <= MOST_VALUES; ) {
     const end = endOf(text, at)
     if (end === undefined) return { problem: 'Its JSON ends before it is complete' }
@@ -53,8 +57,10 @@ function embedded(text: string): FoundJson {
     if (found !== undefined) values.push(found.value)
     else broken ??= span
     at = nextBracket(text, end)
+    const between = text.slice(end, at < 0 ? undefined : at)
+    isLonger ||= broken !== undefined && /[\]}]/.test(between)
   }
-  if (values.length > 0) return { values }
+  if (values.length > 0 && !isLonger) return { values }
   if (broken === undefined) return { problem: 'It has no JSON value' }
   return { problem: `It is not valid JSON: ${parseError(broken)}` }
 }

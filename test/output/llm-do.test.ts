@@ -116,6 +116,27 @@ describe('llmDo', () => {
     expect((await failing(llmDo('x', options as never))).message).toContain(message)
   })
 
+  it.each([`[[{'id':'}'}],[]]`, `{'a': ['}'], 'b': []}`, `[['a]'], []]`])(
+    'takes no value out of %s, which is no JSON',
+    async (text) => {
+      const lists = jsonSchema<unknown[]>({ type: 'array' })
+      const model = new ScriptedModel([text])
+      const error = await failing(llmDo('x', { model, schema: lists, outputRetries: 0 }))
+      expect(error).toMatchObject({
+        code: 'invalid-output',
+        details: { issues: [expect.stringContaining('not valid JSON')] },
+      })
+    },
+  )
+
+  it('takes the value of a text with other brackets', async () => {
+    const model = new ScriptedModel(['As [1) says :] it is [no list], but {"a":[1]} is one }.'])
+    const object = jsonSchema<object>({ type: 'object' })
+    await expect(llmDo('x', { model, schema: object, outputRetries: 0 })).rejects.toThrow('not valid JSON')
+    const clear = new ScriptedModel(['It is :] as [no list] says {"a":[1]}.'])
+    expect((await llmDo('x', { model: clear, schema: object })).output).toEqual({ a: [1] })
+  })
+
   it('refuses an empty prompt', async () => {
     expect((await failing(llmDo(' ', { model: 'gpt-5' }))).code).toBe('invalid-option')
   })
