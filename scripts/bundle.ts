@@ -48,7 +48,7 @@ export async function bundle({ dir = 'dist', programs = [] }: BundleOptions = {}
 }
 
 /** Rooms that the main entry does not load, and several other entries do. */
-const SHARED: readonly string[] = ['net', 'host', 'serve']
+const SHARED: readonly string[] = ['net', 'flow', 'host', 'serve']
 
 /** The rooms that are one chunk each, from the bottom up: a group takes its imports along, unless another has them. */
 function sharedRooms(): { name: string; test: (module: string) => boolean }[] {

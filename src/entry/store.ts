@@ -40,6 +40,7 @@ export type {
   Segment,
   Snapshot,
   SnapshotQuery,
+  StampedEntry,
   TurnRange,
   Watch,
   WatchOptions,

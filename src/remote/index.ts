@@ -6,4 +6,4 @@ export type {
   RemoteNodeOptions,
 } from './remote-agent.ts'
 export { remoteAgent, remoteNode } from './remote-agent.ts'
-export type { RemoteFile, RemoteMessage } from './remote-parts.ts'
+export type { RemoteFile, RemoteMessage } from './remote-message.ts'

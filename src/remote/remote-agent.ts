@@ -25,7 +25,7 @@ import {
 } from '../tool/index.ts'
 import { checkAllowed } from './allowed-call.ts'
 import { type Connected, checkUrl, connect } from './connect.ts'
-import type { RemoteFile, RemoteMessage } from './remote-parts.ts'
+import type { RemoteFile, RemoteMessage } from './remote-message.ts'
 import { type AskedRound, answerContent, askedRound, questionsOf, roundsOf } from './remote-request.ts'
 import { type Follow, followTask, type RemoteReply, type RemoteTask, sendMessage } from './remote-task.ts'
 

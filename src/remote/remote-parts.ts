@@ -1,21 +1,7 @@
 /** Parts of messages and artifacts, as they are sent to a remote agent and as they come from one. */
 import type { Artifact, Part } from '@a2a-js/sdk'
 import { defined, type Json } from '../protocol/index.ts'
-
-/** A message to a remote agent. */
-export interface RemoteMessage {
-  readonly text?: string
-  readonly data?: Json
-  readonly files?: readonly RemoteFile[]
-}
-
-/** `url`, or the content itself. */
-export interface RemoteFile {
-  readonly name?: string
-  readonly mediaType?: string
-  readonly url?: string
-  readonly content?: string | Uint8Array
-}
+import type { RemoteFile, RemoteMessage } from './remote-message.ts'
 
 type Content = NonNullable<Part['content']>
 

@@ -8,7 +8,7 @@
  */
 import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import { type AskKind, type AskRequest, answerFrom } from '../tool/index.ts'
-import type { RemoteMessage } from './remote-parts.ts'
+import type { RemoteMessage } from './remote-message.ts'
 
 /** A request as an agent of Holdfast sends it. */
 export interface RemoteRequest {

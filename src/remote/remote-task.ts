@@ -10,16 +10,8 @@ import type { Timer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { Connected } from './connect.ts'
-import {
-  dataOf,
-  filesOf,
-  partsOf,
-  ReceivedArtifacts,
-  type RemoteFile,
-  type RemoteMessage,
-  TooMuchReceived,
-  textOf,
-} from './remote-parts.ts'
+import type { RemoteFile, RemoteMessage } from './remote-message.ts'
+import { dataOf, filesOf, partsOf, ReceivedArtifacts, TooMuchReceived, textOf } from './remote-parts.ts'
 import { type RemoteRequest, requestsIn } from './remote-request.ts'
 import type { RemoteSdk } from './sdk.ts'
 

@@ -76,7 +76,7 @@ export {
   limitOf,
   toCursor,
 } from './query.ts'
-export type { DecideOptions, Decision, Facts, InboxFact } from './rules.ts'
+export type { DecideOptions, Decision, Facts, InboxFact, StampedEntry } from './rules.ts'
 export {
   begunAnew,
   checkParent,
