@@ -66,7 +66,7 @@ describe('a compaction of any journal', () => {
   )
 
   it('was tried on many', () => {
-    expect(cuts).toBeGreaterThan(10)
+    expect(cuts).toBeGreaterThan(2)
   })
 
   async function afterwards(
