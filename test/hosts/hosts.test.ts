@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Hosts } from './trial.ts'
 
-test('an agent asks one of another host, which asks back; and both are killed in the middle of an effect', async () => {
+test('an agent asks one of another host, which asks back; and both are killed in the middle of an effect, one while a person is asked', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-hosts-'))
   const hosts = await Hosts.start(folder)
   onTestFinished(() => {
@@ -14,4 +14,5 @@ test('an agent asks one of another host, which asks back; and both are killed in
   })
   expect(await hosts.askBack()).toEqual([])
   expect(await hosts.trial('after-effect', 'both')).toEqual([])
+  expect(await hosts.trial('waiting', 'b')).toEqual([])
 })

@@ -167,7 +167,7 @@ export class Hosts {
 
   async #answer(id: string, request: Entry): Promise<void> {
     const { requestId } = request.data as { readonly requestId: string }
-    await this.#post(`caller:${id}`, 'answers', { answers: { [requestId]: 'yes' } })
+    await this.#post(`caller:${id}`, 'answers', { answers: { [requestId]: true } })
   }
 
   async #post(conversation: string, route: string, body: object): Promise<void> {
