@@ -164,7 +164,10 @@ export class Database {
   async close(): Promise<void> {
     this.#closing = true
     while (this.#flushing !== undefined) await this.#flushing
-    if (this.#db.isOpen) this.#db.close()
+    if (this.#db.isOpen) {
+      this.#db.close()
+      this.#identity.close()
+    }
     this.#statements.clear()
   }
 

@@ -1,0 +1,79 @@
+/** Files that lose their names are noticed, with the names that Linux has for descriptors, and without. */
+import fs, { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { FileIdentity } from './file-identity.ts'
+
+let folder = ''
+let path = ''
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-identity-'))
+  path = join(folder, 'store.db')
+  writeFileSync(path, 'a database')
+  writeFileSync(`${path}-wal`, 'its log')
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const LOSSES: Readonly<Record<string, (file: string) => void>> = {
+  removed: (file) => rmSync(file),
+  'moved away': (file) => renameSync(file, `${file}.old`),
+  'replaced by a copy': (file) => {
+    copyFileSync(file, `${file}.new`)
+    renameSync(`${file}.new`, file)
+  },
+  'written anew': (file) => {
+    rmSync(file)
+    writeFileSync(file, 'another')
+  },
+  'moved with its folder': () => {
+    renameSync(folder, `${folder}-moved`)
+    folder = `${folder}-moved`
+  },
+}
+
+describe.each([process.platform, 'darwin'])('on %s', (platform) => {
+  beforeEach(() => vi.stubGlobal('process', Object.create(process, { platform: { value: platform } })))
+
+  it('files that keep their names are in place, whatever is written to them', () => {
+    const identity = new FileIdentity(path)
+    writeFileSync(`${path}-wal`, 'more')
+    expect(identity.isInPlace()).toBe(true)
+    identity.close()
+  })
+
+  for (const side of ['', '-wal'])
+    for (const [what, lose] of Object.entries(LOSSES))
+      it(`${side === '' ? 'a database' : 'a log'} is not if it was ${what}`, () => {
+        const identity = new FileIdentity(path)
+        lose(path + side)
+        expect(identity.isInPlace()).toBe(false)
+        identity.close()
+      })
+})
+
+describe.runIf(process.platform === 'linux')('on Linux', () => {
+  it('the times of the log are not read: the next sync would have to store them', () => {
+    const identity = new FileIdentity(path)
+    const stat = vi.spyOn(fs, 'statSync')
+    syncBuiltinESMExports()
+    expect(identity.isInPlace()).toBe(true)
+    const read = stat.mock.calls.map(([file]) => file)
+    stat.mockRestore()
+    syncBuiltinESMExports()
+    expect(read).toEqual([path])
+    identity.close()
+  })
+
+  it('no descriptor stays open', () => {
+    const before = readdirSync('/proc/self/fd').length
+    for (let n = 0; n < 20; n++) new FileIdentity(path).close()
+    expect(readdirSync('/proc/self/fd')).toHaveLength(before)
+  })
+})
