@@ -2,10 +2,6 @@
  * `npm run crash`: kills processes that run conversations, at every point of the matrix and then at random moments, lets
  * others finish the conversations, and checks from outside that no entry was lost and no effect repeated. Any fault makes
  * the command fail.
- *
- * `--only NAME`: conversations whose names contain it. `--soak N`: the number of random kills, 300 by default.
- * `--pairs N`: the number of cases in which the second process is killed, too. `--seed S`: repeats the draws of an earlier
- * run. `--json`: for machines.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -17,6 +13,7 @@ import { Tally, tableOf } from '../test/crash/table.ts'
 import { pointsOf } from '../test/crash/trial.ts'
 import { Random } from '../test/reflex/random.ts'
 import { interruptible, Progress } from './progress.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 interface Wanted {
   readonly only: string
@@ -26,7 +23,7 @@ interface Wanted {
   readonly json: boolean
 }
 
-const HELP = `Usage: npm run crash -- [options]
+helpIfAsked(`Usage: npm run crash -- [options]
 
   --only NAME   conversations whose names contain it
   --soak N      so many kills at random moments (default 300)
@@ -37,12 +34,11 @@ const HELP = `Usage: npm run crash -- [options]
 
 Examples:
   npm run crash                                 everything, about ten minutes
-  npm run crash -- --only approval --soak 0     the matrix of some conversations`
+  npm run crash -- --only approval --soak 0     the matrix of some conversations`)
 
 function wanted(): Wanted {
   const { values } = parseArgs({
     options: {
-      help: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       soak: { type: 'string', default: '300' },
       pairs: { type: 'string', default: '200' },
@@ -50,13 +46,9 @@ function wanted(): Wanted {
       json: { type: 'boolean', default: false },
     },
   })
-  if (values.help) {
-    console.log(HELP)
-    process.exit(0)
-  }
   const count = (name: 'soak' | 'pairs' | 'seed') => {
     const value = Number(values[name])
-    if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number.`)
+    if (!Number.isSafeInteger(value) || value < 0) throw new UsageError(`--${name} must be a whole number.`)
     return value
   }
   return {
@@ -133,7 +125,7 @@ async function soaking({ nest, lanes, wholes, soak: wantedKills, seed, results }
 async function main(): Promise<void> {
   const asked = wanted()
   const names = CONVERSATIONS.map(({ name }) => name).filter((name) => name.includes(asked.only))
-  if (names.length === 0) throw new Error(`No conversation is called ${asked.only}.`)
+  if (names.length === 0) throw new UsageError(`No conversation is called ${asked.only}.`)
   const results = new Results()
   const print = (): void => {
     if (asked.json) console.log(JSON.stringify(asJson(asked, results)))

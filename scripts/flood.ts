@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFlood } from '../test/many/flood.ts'
 import { Progress } from './progress.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run flood -- [options]
 
@@ -29,7 +29,7 @@ Examples:
 function wholeNumber(flag: string, text: string, least: number): number {
   const number = Number(text)
   if (Number.isSafeInteger(number) && number >= least) return number
-  throw new Error(`--${flag} must be a whole number from ${least} on, not ${text}`)
+  throw new UsageError(`--${flag} must be a whole number from ${least} on, not ${text}`)
 }
 
 const { values } = parseArgs({

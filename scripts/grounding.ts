@@ -1,7 +1,5 @@
 /**
  * `npm run grounding`: generated calls through the judge of ids, against a truth that is known before the call is made.
- * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints the faults. `--cost`
- * measures instead the time of a decision with 100 and with 10,000 known ids, and of a call with and without the guard.
  */
 import { tryChain } from '../test/grounding/chains.ts'
 import { callCosts, costRatio } from '../test/grounding/cost.ts'
@@ -10,11 +8,23 @@ import { tryGuarded } from '../test/grounding/guarded-trial.ts'
 import { tryPart } from '../test/grounding/parts.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
 import { Progress } from './progress.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
+
+helpIfAsked(`Usage: npm run grounding -- [CALLS] [SEED] [options]
+
+Generated calls through the judge of ids, CALLS (100000) from SEED (1).
+
+  --stories     prints the faults
+  --cost        measures instead what a decision costs, with 100 and with 10,000 known ids
+  --help
+
+Example:
+  npm run grounding -- 100000 1`)
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const [calls = 100_000, seed = 1] = given.map(Number)
 if (!Number.isSafeInteger(calls) || calls < 1 || !Number.isSafeInteger(seed)) {
-  throw new Error('Give the number of calls and a seed, such as: npm run grounding -- 100000 1')
+  throw new UsageError('Give the number of calls and a seed, such as: npm run grounding -- 100000 1')
 }
 
 if (process.argv.includes('--cost')) await printCost()

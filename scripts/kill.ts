@@ -11,7 +11,7 @@ import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { Child } from '../src/testing/store-contract/child.ts'
 import { type CrashReport, crash } from '../src/testing/store-contract/crash.ts'
 import { interruptible, Progress } from './progress.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run kill -- [KILLS] [FULL|NORMAL]
 
@@ -30,7 +30,7 @@ const KILLS_EACH = 10
 
 const kills = Number(process.argv[2] ?? 100)
 const synchronous = process.argv[3] === 'NORMAL' ? 'NORMAL' : 'FULL'
-if (!Number.isSafeInteger(kills) || kills < 1) throw new Error('How many kills? npm run kill -- 100')
+if (!Number.isSafeInteger(kills) || kills < 1) throw new UsageError('How many kills? npm run kill -- 100')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-kill-'))
 const path = join(folder, 'kill.db')
 const worker = {

@@ -11,7 +11,7 @@ import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { type CrowdReport, runCrowd } from '../test/many/crowd.ts'
 import { judge, type Verdict } from '../test/many/verdict.ts'
 import { Progress } from './progress.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run many -- [options]
 
@@ -32,7 +32,7 @@ Examples:
 function wholeNumber(flag: string, text: string): number {
   const number = Number(text)
   if (Number.isSafeInteger(number) && number >= 1) return number
-  throw new Error(`--${flag} must be a whole number from 1 on, not ${text}`)
+  throw new UsageError(`--${flag} must be a whole number from 1 on, not ${text}`)
 }
 
 const { values } = parseArgs({

@@ -6,7 +6,7 @@
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
 import { runStep } from './step.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run properties -- [RUNS]
 
@@ -24,7 +24,7 @@ Examples:
 
 const runs = Number(process.argv[2] ?? 10_000)
 if (!Number.isSafeInteger(runs) || runs < 1)
-  throw new Error(`The number of runs must be a whole number, not ${process.argv[2]}`)
+  throw new UsageError(`The number of runs must be a whole number, not ${process.argv[2]}`)
 
 process.env['HOLDFAST_RUNS'] = String(runs)
 const { ok, seconds } = await runStep(

@@ -7,7 +7,7 @@ import * as phrases from '../test/reflex/phrases.ts'
 import { type Judged, tally, tryToolSet } from '../test/reflex/trial.ts'
 import { playWording, readWordings, WORDING_FILES } from '../test/reflex/wordings/play.ts'
 import { Progress } from './progress.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 const HELP = `npm run reflex -- [SETS] [SEED] [options]
 Plays written wordings and SETS (200) generated sets of tools, from SEED (1), against the built-in model.
@@ -21,10 +21,10 @@ const { values, positionals } = parseArgs({
 })
 const [sets = 200, seed = 1] = positionals.map(Number)
 if (!Number.isSafeInteger(sets) || sets < 1 || !Number.isSafeInteger(seed)) {
-  throw new Error('Give the number of sets and a seed, such as: npm run reflex -- 200 1')
+  throw new UsageError('Give the number of sets and a seed, such as: npm run reflex -- 200 1')
 }
 const files = WORDING_FILES.filter((file) => values.file === undefined || file === values.file)
-if (files.length === 0) throw new Error(`There is no file of wordings called ${values.file}. ${HELP}`)
+if (files.length === 0) throw new UsageError(`There is no file of wordings called ${values.file}.`)
 
 /** The largest share of wrong calls, and the least of right ones. */
 interface Bounds {

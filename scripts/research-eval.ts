@@ -20,7 +20,7 @@ import {
   readScenarios,
 } from '../test/flow/research/evaluation/questions.ts'
 import { Progress } from './progress.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run research [-- OPTIONS]
 
@@ -39,7 +39,7 @@ const { values } = parseArgs({
   options: { failures: { type: 'boolean' }, json: { type: 'boolean' }, set: { type: 'string' } },
 })
 const set = (values.set ?? 'known') as QuestionSet
-if (!['known', 'development', 'bakery'].includes(set)) throw new Error('--set is development or bakery.')
+if (!['known', 'development', 'bakery'].includes(set)) throw new UsageError('--set is development or bakery.')
 const isShipped = set === 'known'
 const [questions, scenarios] = [readQuestions(set), isShipped ? readScenarios() : []]
 const others: readonly PaperQuestion[] = isShipped ? readQuestions('held-out') : []

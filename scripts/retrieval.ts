@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { sqliteCorpus } from '../src/corpus/sqlite/sqlite-corpus.ts'
 import { type Judged, judgeRanking } from '../test/corpus/judge-ranking.ts'
 import { plainIndex } from '../test/corpus/plain-index.ts'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 helpIfAsked(`Usage: npm run retrieval -- QUESTIONS DOCUMENTS…
 
@@ -35,7 +35,7 @@ interface Place {
 
 const [file, ...documents] = parseArgs({ allowPositionals: true }).positionals
 if (file === undefined || documents.length === 0)
-  throw new Error('Name the questions and the documents: npm run retrieval -- questions.json papers/')
+  throw new UsageError('Name the questions and the documents: npm run retrieval -- questions.json papers/')
 const questions = JSON.parse(readFileSync(file, 'utf8')) as readonly Question[]
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-retrieval-'))
 const path = join(folder, 'corpus.db')

@@ -3,7 +3,7 @@
  * each against a referee that is not ours: canaries, a naive reference, IANA's tables, bash. Any fault makes the command fail.
  */
 import { parseArgs } from 'node:util'
-import { helpIfAsked } from './usage.ts'
+import { helpIfAsked, UsageError } from './usage.ts'
 
 const PARTS = {
   files: { count: 500, does: 'hostile paths, swapped links, random edits' },
@@ -32,10 +32,10 @@ Examples:
 const { values } = parseArgs({ options: { only: { type: 'string' }, count: { type: 'string' } } })
 const names = Object.keys(PARTS) as Part[]
 if (values.only !== undefined && !names.includes(values.only as Part))
-  throw new Error(`--only must be one of ${names.join(', ')}, not ${values.only}`)
+  throw new UsageError(`--only must be one of ${names.join(', ')}, not ${values.only}`)
 const count = values.count === undefined ? undefined : Number(values.count)
 if (count !== undefined && !(Number.isSafeInteger(count) && count > 0))
-  throw new Error(`--count must be a whole number above 0, not ${String(values.count)}`)
+  throw new UsageError(`--count must be a whole number above 0, not ${String(values.count)}`)
 
 interface Findings {
   readonly faults?: readonly string[]

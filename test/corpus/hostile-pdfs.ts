@@ -71,7 +71,7 @@ export function hostilePdfs({ url, secretFile }: HostileWorld): readonly Hostile
       isSlow: true,
       bytes: () =>
         pagePdf({
-          content: deflateSync(`BT /F1 12 Tf 50 700 Td ${'(Hello) Tj '.repeat(3_000_000)}ET`),
+          content: deflateSync(`BT /F1 12 Tf ${'1 0 0 1 50 700 Tm (Hello) Tj '.repeat(4_000_000)}ET`),
           dict: '/Filter/FlateDecode',
         }),
       codes: ['too-complex', 'too-large'],
