@@ -5,6 +5,7 @@ import type { GraphEvent } from 'holdfast/graph'
 import type { Styled } from 'holdfast/terminal'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EXIT, exitCodeOfTask } from '../../src/cli/exit-code.ts'
+import { taskOptions } from '../../src/cli/task/task-options.ts'
 import { TaskPrinter } from '../../src/cli/task/task-printer.ts'
 import { emulate } from './gate/emulator.ts'
 import { launch } from './gate/world.ts'
@@ -201,7 +202,7 @@ describe('holdfast task', () => {
     [['task', '--continue'], 'There is no task here yet', EXIT.usage],
     [['task', '--continue', 'other'], 'There is no task "other" here', EXIT.unusable],
     [['task', 'x', '--policy', 'sum.mjs'], 'cannot be read', EXIT.unusable],
-    [['task', 'x', '--cwd', 'nowhere'], 'there is no such folder', EXIT.failed],
+    [['task', 'x', '--cwd', 'nowhere'], 'nowhere is not a folder', EXIT.usage],
     [['task', '--continue', 'Now'], 'For a message of one word, give the id, too', EXIT.unusable],
     [['task', 'x', '--model', 'reflex'], 'reflex cannot plan a task', EXIT.unusable],
     [['task', 'x', '--agent', 'rules'], 'reflex cannot plan a task', EXIT.unusable],
@@ -209,6 +210,14 @@ describe('holdfast task', () => {
     const ran = await launch({ args: [...args, '--config', CONFIG], isTTY: false, cwd: folder() })
     expect(ran.stderr).toContain(message)
     expect(ran.code).toBe(code)
+  })
+
+  it('does not go on when its folder is gone', () => {
+    const given = { value: () => undefined, values: () => [], has: () => false }
+    const saved = { cwd: join(folder(), 'gone'), planning: true, criteria: [] }
+    const goOn = (): unknown => taskOptions(given, '.', saved)
+    expect(goOn).toThrow(/gone, which is no longer a folder/)
+    expect(goOn).toThrow(expect.objectContaining({ exitCode: EXIT.unusable }))
   })
 
   it('killed in the middle, it goes on and ends as it would have', async () => {

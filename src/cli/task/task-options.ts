@@ -2,7 +2,7 @@
  * The options of a task: from the arguments, and from the file that a task leaves in the folder of conversations, so that
  * `--continue` works on with the same folder, criteria and policy.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Criterion } from 'holdfast/flows'
 import { type ApprovalPolicyOptions, approvalPolicy, type Plugin } from 'holdfast/plugins'
@@ -34,7 +34,7 @@ export function taskOptions(args: Given, cwd: string, saved?: TaskOptions): Task
     return given === undefined ? saved?.[name] : resolve(cwd, given)
   }
   return {
-    cwd: saved?.cwd ?? resolve(cwd, args.value('cwd') ?? '.'),
+    cwd: saved === undefined ? newFolder(resolve(cwd, args.value('cwd') ?? '.')) : savedFolder(saved.cwd),
     planning: saved?.planning ?? !args.has('no-planning'),
     criteria: criteria.length > 0 ? criteria : (saved?.criteria ?? []),
     ...present('model', args.value('model') ?? saved?.model),
@@ -42,6 +42,20 @@ export function taskOptions(args: Given, cwd: string, saved?: TaskOptions): Task
     ...present('policy', file('policy')),
     ...present('mcp', file('mcp')),
   }
+}
+
+function newFolder(path: string): string {
+  if (isFolder(path)) return path
+  throw wrongUsage(`--cwd ${path} is not a folder. Create it first, or name another.`)
+}
+
+function savedFolder(path: string): string {
+  if (isFolder(path)) return path
+  throw unusable(`The task works in ${path}, which is no longer a folder. Restore it, or begin a new task.`)
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function present<K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } {
