@@ -61,7 +61,13 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    const subscribers = new Subscribers(options.store, options.key, (entry) => this.driver.follow(entry))
+    const { store, key } = options
+    const subscribers = new Subscribers({
+      store,
+      key,
+      onRead: (entry) => this.driver.follow(entry),
+      betweenWrites: (read) => this.driver.ownership.betweenWrites(read),
+    })
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),

@@ -51,7 +51,8 @@ export class Heartbeat {
       await ownership.renew()
       onBeat()
     } catch (problem) {
-      if (isLoss(problem)) await ownership.afterWrites(() => this.#lose(problem, epoch))
+      // A write under way may end the ownership whose renewal was refused.
+      if (isLoss(problem)) await ownership.betweenWrites(async () => this.#lose(problem, epoch))
     }
   }
 

@@ -6,7 +6,8 @@
  * L2  Others' inbox entries extend `seen` while no other entry lies between. Any other entry of others makes the state
  *     stale: `isLoaded` is false, and the journal is read again before use.
  * L3  Every entry that this process appends or posts is published once, in order; a buffered one when it is buffered
- *     and again when it is durable. Subscribers read the entries that were only read here.
+ *     and again when it is durable. Subscribers read the entries that were only read here, and those whose receipt is
+ *     not absorbed: a release of a stale journal, an append whose replies were all lost.
  * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
  *     `erased`.
  */

@@ -207,9 +207,9 @@ export class Ownership {
     this.journal.receive(inbox, { isOwner: true })
   }
 
-  /** Runs `act` after the writes under way: one of them may have ended the ownership whose renewal was refused. */
-  afterWrites(act: () => void): Promise<void> {
-    return this.#inOrder.run(async () => act())
+  /** Runs work after the writes under way and before later ones (W1). It must wait for none of them. */
+  betweenWrites<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inOrder.run(work)
   }
 
   advanced(next: Next): void {

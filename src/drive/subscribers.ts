@@ -1,7 +1,8 @@
 /**
  * The subscribers of a conversation, and the position published to them. Each gets every entry, in order, whichever
  * process wrote it: a gap is read before later entries are published (R18). While the store cannot read it, later
- * entries wait; every new entry and `catchUp` read again, and `catchUp` reports the failure.
+ * entries wait; every new entry and `catchUp` read again, and `catchUp` reports the failure. What this process is writing
+ * comes with its receipt, and is not read: reads wait for the writes under way (L3, W4).
  */
 import { beginsAnew } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
@@ -10,6 +11,15 @@ import { begunAnew, type Store } from '../store/index.ts'
 import type { Publication } from './journal-state.ts'
 import { findPosted, readTurn } from './posted-entries.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
+
+export interface SubscribersOptions {
+  readonly store: Store
+  readonly key: ContextKey
+  /** Called with every entry that was read from the journal, before it is published. */
+  readonly onRead?: (entry: Entry) => void
+  /** Runs a read while this process writes nothing. At once if not given. */
+  readonly betweenWrites?: <T>(read: () => Promise<T>) => Promise<T>
+}
 
 interface QueuedEntry {
   readonly entry: Entry
@@ -21,6 +31,7 @@ export class Subscribers {
   readonly #store: Store
   readonly #key: ContextKey
   readonly #onRead: (entry: Entry) => void
+  readonly #betweenWrites: <T>(read: () => Promise<T>) => Promise<T>
   /** The last published position; undefined before the conversation was loaded. */
   #published: number | undefined
   /** Entries that wait until the gap before the first of them is filled. */
@@ -37,11 +48,11 @@ export class Subscribers {
 
   #isCompleting = false
 
-  /** `onRead`: called with every entry that was read from the journal, before it is published. */
-  constructor(store: Store, key: ContextKey, onRead: (entry: Entry) => void = () => {}) {
+  constructor({ store, key, onRead, betweenWrites }: SubscribersOptions) {
     this.#store = store
     this.#key = key
-    this.#onRead = onRead
+    this.#onRead = onRead ?? (() => {})
+    this.#betweenWrites = betweenWrites ?? ((read) => read())
   }
 
   /** True while an observer runs its `complete`. */
@@ -125,10 +136,16 @@ export class Subscribers {
   async catchUp(): Promise<void> {
     for (;;) {
       if (this.#queue !== undefined) await this.#fill()
-      const entries = await this.#readOn()
-      for (const entry of entries) this.follow(entry)
-      if (entries.length === 0 && this.#queue === undefined) return
+      const count = await this.#betweenWrites(() => this.#followOn())
+      if (count === 0 && this.#queue === undefined) return
     }
+  }
+
+  /** Publishes the next page of entries that were not published. Returns their number. */
+  async #followOn(): Promise<number> {
+    const entries = await this.#readOn()
+    for (const entry of entries) this.follow(entry)
+    return entries.length
   }
 
   /** The next page of entries that were not published. */
@@ -147,7 +164,7 @@ export class Subscribers {
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     for (;;) {
       const before = this.#published
-      const entries = await readTurn(this.#store, this.#key, number)
+      const entries = await this.#betweenWrites(() => readTurn(this.#store, this.#key, number))
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
@@ -174,15 +191,20 @@ export class Subscribers {
   }
 
   async #fillGaps(): Promise<void> {
-    while (this.#queue !== undefined) {
-      const last = this.#queue[0].entry.seq - 1
-      await this.#publishUpTo(last)
-      const queued = this.#queue
-      this.#queue = undefined
-      this.#published = last
-      // Another gap in between queues the rest again.
-      for (const { entry, how } of queued) this.receive(entry, how)
-    }
+    while (this.#queue !== undefined) await this.#betweenWrites(() => this.#fillFirst())
+  }
+
+  async #fillFirst(): Promise<void> {
+    if (this.#queue === undefined) return
+    // Receipts of the writes that were under way may have brought earlier entries.
+    this.#queue.sort((a, b) => a.entry.seq - b.entry.seq)
+    const last = this.#queue[0].entry.seq - 1
+    await this.#publishUpTo(last)
+    const queued = this.#queue
+    this.#queue = undefined
+    this.#published = Math.max(last, this.published)
+    // Another gap in between queues the rest again.
+    for (const { entry, how } of queued) this.receive(entry, how)
   }
 
   async #publishUpTo(last: number): Promise<void> {

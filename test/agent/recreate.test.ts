@@ -130,7 +130,7 @@ describe('a conversation that begins anew', () => {
   it('is not told to those who were told of the old one, however late they read on', async () => {
     const store = memoryStore()
     await agentOf(store, ['Hello.']).agent.executeTurn('One').outcome
-    const audience = new Subscribers(store, KEY)
+    const audience = new Subscribers({ store, key: KEY })
     audience.startFrom((await store.head(KEY))?.seq ?? 0, [])
     await beginAnew(store)
     await expect(audience.catchUp()).rejects.toMatchObject({ code: 'erased' })

@@ -21,7 +21,7 @@ async function longTurn(size: number, read?: (store: Store) => Store['read']) {
     ],
   })
   const own = read === undefined ? store : Object.assign(Object.create(store) as Store, { read: read(store) })
-  const subscribers = new Subscribers(own, KEY)
+  const subscribers = new Subscribers({ store: own, key: KEY })
   subscribers.startFrom(0, [])
   const seqs: number[] = []
   const turn = new Turn({

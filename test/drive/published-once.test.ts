@@ -154,3 +154,55 @@ it.each([
   expect(await agent.executeTurn('Hi').outcome).toMatchObject(outcome)
   expect(isArmed).toBe(true)
 })
+
+/** A store that loses its first reply to an append with such an entry, and keeps the repeated append waiting. */
+function losing(store: Store, type: string): { store: Store; lost: Promise<void>; goOn: () => void } {
+  const [lost, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let id = ''
+  const append: Store['append'] = async (request) => {
+    if (request.id === id) await gate.promise
+    const receipt = await store.append(request)
+    if (id !== '' || !request.entries?.some((entry) => entry.type === type)) return receipt
+    id = request.id
+    lost.resolve()
+    throw new Error('the reply was lost')
+  }
+  return { store: storeWith(store, { append }), lost: lost.promise, goOn: gate.resolve }
+}
+
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60))
+
+it('the end of a turn is published when its append is answered, whatever is posted beside it (W4)', async () => {
+  const { store, lost, goOn } = losing(memoryStore(), 'turn.end')
+  const agent = new Agent({ contextId, store, model: new ScriptedModel(['Done']) })
+  const turn = agent.executeTurn('Hi')
+  const seen: string[] = []
+  const ended = turn.outcome.then(() => seen.push(agent.state.status))
+  await lost
+  await turn.cancel()
+  await aWhile()
+  expect(seen).toEqual([])
+  goOn()
+  await ended
+  expect(seen).toEqual(['ready'])
+})
+
+it('a buffered entry is published once, also if the reply to its append was lost (L3)', async () => {
+  const { store, lost, goOn } = losing(memoryStore(), 'tool.end')
+  const model = new ScriptedModel([calls(1), calls(2), 'Done'])
+  const agent = new Agent({ contextId, store, model, tools: [look], autoSave: false })
+  const turn = agent.executeTurn('Hi')
+  const types: string[] = []
+  const read = (async () => {
+    for await (const { type } of turn) types.push(type)
+  })()
+  await lost
+  await turn.cancel()
+  await aWhile()
+  goOn()
+  await read
+  const count = (wanted: string) => types.filter((type) => type === wanted).length
+  expect(count('tool.end')).toBe(count('tool.start'))
+  expect(count('model.start')).toBe(count('model.end'))
+  expect(count('turn.end')).toBe(1)
+})
