@@ -61,13 +61,7 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    const { store, key } = options
-    const subscribers = new Subscribers({
-      store,
-      key,
-      onRead: (entry) => this.driver.follow(entry),
-      betweenWrites: (read) => this.driver.ownership.betweenWrites(read),
-    })
+    const subscribers = new Subscribers(options, () => this.driver)
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),

@@ -12,14 +12,17 @@ import type { Publication } from './journal-state.ts'
 import { findPosted, readTurn } from './posted-entries.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
-export interface SubscribersOptions {
-  readonly store: Store
-  readonly key: ContextKey
-  /** Called with every entry that was read from the journal, before it is published. */
-  readonly onRead?: (entry: Entry) => void
-  /** Runs a read while this process writes nothing. At once if not given. */
-  readonly betweenWrites?: <T>(read: () => Promise<T>) => Promise<T>
+/** The driver of this process, as its subscribers need it. */
+interface DrivingHere {
+  /** Receives every entry that was read from the journal, before it is published. */
+  follow(entry: Entry): void
+  readonly ownership: {
+    /** Runs a read while this process writes nothing. */
+    betweenWrites<T>(read: () => Promise<T>): Promise<T>
+  }
 }
+
+const NOTHING_DRIVEN: DrivingHere = { follow: () => {}, ownership: { betweenWrites: (read) => read() } }
 
 interface QueuedEntry {
   readonly entry: Entry
@@ -30,8 +33,7 @@ export class Subscribers {
   readonly subscriptions: Set<TurnSubscription> = new Set()
   readonly #store: Store
   readonly #key: ContextKey
-  readonly #onRead: (entry: Entry) => void
-  readonly #betweenWrites: <T>(read: () => Promise<T>) => Promise<T>
+  readonly #driver: () => DrivingHere
   /** The last published position; undefined before the conversation was loaded. */
   #published: number | undefined
   /** Entries that wait until the gap before the first of them is filled. */
@@ -48,11 +50,13 @@ export class Subscribers {
 
   #isCompleting = false
 
-  constructor({ store, key, onRead, betweenWrites }: SubscribersOptions) {
+  constructor(
+    { store, key }: { store: Store; key: ContextKey },
+    driver: () => DrivingHere = () => NOTHING_DRIVEN,
+  ) {
     this.#store = store
     this.#key = key
-    this.#onRead = onRead ?? (() => {})
-    this.#betweenWrites = betweenWrites ?? ((read) => read())
+    this.#driver = driver
   }
 
   /** True while an observer runs its `complete`. */
@@ -95,7 +99,7 @@ export class Subscribers {
 
   /** Receives an entry that was read from the journal. */
   follow(entry: Entry): void {
-    this.#onRead(entry)
+    this.#driver().follow(entry)
     this.receive(entry)
   }
 
@@ -121,8 +125,8 @@ export class Subscribers {
       const found = await findPosted(this.#store, this.#key, posted)
       // A turn that ended meanwhile may have taken the message, and is not published again.
       if (before !== this.#ended) continue
-      if (found !== undefined) this.#onRead(found.entry)
-      if (found?.taker !== undefined) this.#onRead(found.taker)
+      if (found !== undefined) this.#driver().follow(found.entry)
+      if (found?.taker !== undefined) this.#driver().follow(found.taker)
       if (found?.turn !== undefined) await this.replay(subscription, found.turn, found.isOver)
       else if (found !== undefined) {
         const { entry, taker } = found
@@ -136,7 +140,7 @@ export class Subscribers {
   async catchUp(): Promise<void> {
     for (;;) {
       if (this.#queue !== undefined) await this.#fill()
-      const count = await this.#betweenWrites(() => this.#followOn())
+      const count = await this.#driver().ownership.betweenWrites(() => this.#followOn())
       if (count === 0 && this.#queue === undefined) return
     }
   }
@@ -164,7 +168,9 @@ export class Subscribers {
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     for (;;) {
       const before = this.#published
-      const entries = await this.#betweenWrites(() => readTurn(this.#store, this.#key, number))
+      const entries = await this.#driver().ownership.betweenWrites(() =>
+        readTurn(this.#store, this.#key, number),
+      )
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
@@ -191,7 +197,7 @@ export class Subscribers {
   }
 
   async #fillGaps(): Promise<void> {
-    while (this.#queue !== undefined) await this.#betweenWrites(() => this.#fillFirst())
+    while (this.#queue !== undefined) await this.#driver().ownership.betweenWrites(() => this.#fillFirst())
   }
 
   async #fillFirst(): Promise<void> {
@@ -212,7 +218,7 @@ export class Subscribers {
       const missing = await this.#readOn(last)
       if (missing.length === 0) return // pruned
       for (const entry of missing) {
-        this.#onRead(entry)
+        this.#driver().follow(entry)
         this.#publish(entry)
       }
     }
