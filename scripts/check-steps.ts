@@ -1,5 +1,6 @@
 /** The steps of `npm run check`, and their selection by name. */
 import type { Step } from './step.ts'
+import { UsageError } from './usage.ts'
 
 const steps: readonly Step[] = [
   { name: 'format', command: ['biome', 'ci', '--colors=off'] },
@@ -14,6 +15,9 @@ const steps: readonly Step[] = [
 /** The steps with these names, or all. Throws for an unknown name. */
 export function chosenSteps(wanted: readonly string[]): readonly Step[] {
   const unknown = wanted.filter((name) => !steps.some((step) => step.name === name))
-  if (unknown.length > 0) throw new Error(`No such step: ${unknown.join(', ')}`)
+  if (unknown.length > 0)
+    throw new UsageError(
+      `No such step: ${unknown.join(', ')}. The steps are ${steps.map(({ name }) => name).join(', ')}.`,
+    )
   return steps.filter((step) => wanted.length === 0 || wanted.includes(step.name))
 }

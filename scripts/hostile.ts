@@ -1,12 +1,21 @@
 /**
  * `npm run hostile`: every payload in every printed text of a model, a tool or a question, in every command, with a
- * terminal and without. The screen of a real terminal emulator must equal the one with the payload escaped.
- * `-- --count 500 --seed 1` sets the number and the seed; the tests run a part of it.
+ * terminal and without. The screen of a real terminal emulator must equal the one with the payload escaped. The tests run
+ * a part of it.
  */
 import { parseArgs } from 'node:util'
 import { payloads } from '../test/cli/gate/payloads.ts'
 import { trial } from '../test/cli/gate/trial.ts'
 import { interruptible, Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run hostile -- [options]
+
+Hostile texts through every command, compared with the screen of a terminal emulator.
+
+  --count N   so many payloads (default 500)
+  --seed S    draws what an earlier run has drawn (default 1)
+  --help`)
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '500' }, seed: { type: 'string', default: '1' } },

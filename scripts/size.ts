@@ -1,10 +1,19 @@
 /**
  * `npm run size`: lines of src without tests, files, and the median, 90th percentile and maximum of their lengths by room,
- * and how many names each entry exports. `-- --json` prints the same as JSON, `-- --root FOLDER` measures another checkout.
+ * and how many names each entry exports.
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureSize } from './measure-size.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run size -- [options]
+
+Lines of src without tests by room, and the names that each entry exports.
+
+  --root FOLDER   another checkout
+  --json          for machines
+  --help`)
 
 const { values } = parseArgs({
   options: { root: { type: 'string', default: '.' }, json: { type: 'boolean', default: false } },

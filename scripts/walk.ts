@@ -1,7 +1,6 @@
 /**
  * `npm run walk`: the path of `executeTurn('hi')` through the sources, in a warm agent on the memory store: the numbers of
- * files, rooms and changes between them. `-- --root FOLDER` walks another checkout, `-- --list` lists the files with
- * their counts.
+ * files, rooms and changes between them.
  */
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
@@ -10,6 +9,15 @@ import { parseArgs } from 'node:util'
 import { parseSync, Visitor } from 'oxc-parser'
 import type * as Library from '../src/index.ts'
 import type * as Testing from '../src/testing/index.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run walk -- [options]
+
+The path of executeTurn('hi') through the sources: files, rooms and changes between them.
+
+  --root FOLDER   another checkout
+  --list          the files, with their counts
+  --help`)
 
 const { values } = parseArgs({
   options: { root: { type: 'string', default: '.' }, list: { type: 'boolean', default: false } },
