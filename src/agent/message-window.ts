@@ -17,7 +17,10 @@ export async function windowOf(
 ): Promise<readonly Message[]> {
   const messages = checkedMessages(place, input)
   const size = windowSize(messages.length, maxMessages)
-  const start = await newestStart(messages, { maxMessages: size, ...defined({ maxTokens }) })
+  const fitting = await newestStart(messages, { maxMessages: size, ...defined({ maxTokens }) })
+  // The newest round is shown whatever its size: without its results the model would ask for them again.
+  const newestRound = messages.findLastIndex(({ role }) => role !== 'tool')
+  const start = Math.min(fitting, Math.max(0, newestRound))
   const opening = messages[start]?.role === 'user' ? undefined : lastOfUser(messages.slice(0, start))
   const newest = messages.slice(start)
   return importMessages(opening === undefined ? newest : [opening, ...newest], { format: 'holdfast' })

@@ -2,6 +2,7 @@
 import { processIdentity, systemIds } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import {
+  checkIdle,
   heldOver,
   type ImportReceipt,
   type ImportRequest,
@@ -108,9 +109,9 @@ export async function appendMessages(
 ): Promise<void> {
   // All messages are checked before the first append: each exchange is an append of its own.
   const exchanges = exchangesOf(messages.map(checkedMessage))
-  const head = await store.head(key)
-  let turn = head?.turn ?? 0
-  let since = head?.seq ?? 0
+  const session = await loadSession(store, key)
+  checkIdle(key, session, 'append')
+  let { turn, seq: since } = session
   for (const { user, replies } of exchanges) {
     turn += 1
     const input = systemIds.next('input')

@@ -24,7 +24,11 @@ export function readTurn(store: Source, key: ContextKey, turn: number): Promise<
   return readAll(store, key, { turn })
 }
 
-async function readAll(store: Source, key: ContextKey, query: TraceOptions): Promise<readonly Entry[]> {
+export async function readAll(
+  store: Source,
+  key: ContextKey,
+  query: TraceOptions,
+): Promise<readonly Entry[]> {
   const found: Entry[] = []
   for (let last: Entry | undefined; ; ) {
     const page = await store.read(key, { ...query, from: (last?.seq ?? 0) + 1, limit: PAGE })

@@ -1,8 +1,8 @@
 /** Reads a trace with those of the sub-agents and graphs that ran below its calls and nodes. */
 import { type ContextKey, type EntryData, TASK_METADATA, type TraceEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { readTrace } from './read-trace.ts'
-import type { TraceOptions } from './trace.ts'
+import { readAll, readTrace } from './read-trace.ts'
+import { type TraceOptions, traceOf } from './trace.ts'
 
 export interface TraceTree {
   readonly contextId: string
@@ -73,13 +73,14 @@ async function sharedParts(
   above: readonly TraceEntry[],
 ): Promise<readonly TracePart[]> {
   const tasks = new Map<number, string>()
-  for (const { type, turn, data } of await store.read(key)) {
+  const entries = await readAll(store, key, {})
+  for (const { type, turn, data } of entries) {
     const { metadata } = data as Partial<EntryData['turn.start']>
     const name = type === 'turn.start' ? metadata?.[TASK_METADATA] : undefined
     const parent = typeof name === 'string' ? parentIn(above, name) : undefined
     if (parent !== undefined) tasks.set(turn, parent.name)
   }
-  const parts = Map.groupBy(await readTrace(store, key), ({ turn }) => tasks.get(turn))
+  const parts = Map.groupBy(traceOf(entries), ({ turn }) => tasks.get(turn))
   return [...parts].flatMap(([of, trace]) => (of === undefined ? [] : [{ of, trace }]))
 }
 

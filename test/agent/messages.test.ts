@@ -1,6 +1,7 @@
 /** Reading a conversation's history: the newest messages by number, and the session view. */
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
+import { windowOf } from '../../src/agent/message-window.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { bench, calls, expectLegal, gate, messageLine, probe, until } from '../turn/kit.ts'
@@ -14,6 +15,21 @@ function exchanges(count: number): Message[] {
       : { role: 'assistant', content: [{ type: 'text', text }] }
   })
 }
+
+it('a window of messages has the newest round, even if that alone is too long', async () => {
+  const round: Message[] = [
+    { role: 'assistant', content: [{ type: 'tool-call', callId: 'a', tool: 'look', args: {} }] },
+    {
+      role: 'tool',
+      content: [
+        { type: 'tool-result', callId: 'a', tool: 'look', status: 'ok', output: 'word '.repeat(200) },
+      ],
+    },
+  ]
+  const asked: Message = { role: 'user', content: 'Look' }
+  const window = await windowOf('here', [...exchanges(4), asked, ...round], { maxTokens: 50 })
+  expect(window.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+})
 
 describe('the newest messages', () => {
   it('are exactly as many as were asked for, in the agent and in the message store', async () => {

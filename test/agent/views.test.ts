@@ -1,9 +1,11 @@
 /** The journal as three stores: a write through one is visible to the agent and to the others. */
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { Agent, viewsOf } from '../../src/agent/index.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import { defineTool } from '../../src/tool/index.ts'
 
 function open() {
   const store = memoryStore()
@@ -62,6 +64,23 @@ describe('the message store', () => {
     expect(await messageStore.compact('c', { keep: 4 })).toBe(false)
     await messageStore.clear('c')
     expect(await messageStore.getAll('c')).toEqual([])
+  })
+
+  it('appends nothing while a turn is open or waits for an answer', async () => {
+    const { messageStore, store } = open()
+    const send = defineTool({
+      name: 'send',
+      description: 'Sends.',
+      input: z.object({}),
+      approve: 'always',
+      run: () => 'sent',
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: 'send', args: {} }] }, 'Done'])
+    const agent = new Agent({ store, contextId: 'c', model, tools: [send] })
+    const { requests } = await agent.executeTurn('Hi').outcome
+    await expect(messageStore.append('c', exchange)).rejects.toMatchObject({ code: 'in-use' })
+    expect((await agent.answer({ [requests[0]?.requestId ?? '']: true }).outcome).text).toBe('Done')
+    await messageStore.append('c', exchange)
   })
 
   it('leaves out a result that nobody asked for', async () => {

@@ -4,6 +4,7 @@ import { Agent, agentNode, agentTool, modelNode, pendingCalls, toolNode } from '
 import { END, graph, list, START, value } from '../../src/graph/index.ts'
 import { readTraceTree, type TraceTree } from '../../src/journal/index.ts'
 import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { asking, calls, probe } from '../turn/kit.ts'
@@ -98,6 +99,26 @@ it('nests each round of a tool node in its task, though the rounds share a conve
     ...['node_execution model', '  llm_call', '  turn_result'],
     'turn_result',
   ])
+})
+
+it('has all rounds that share a conversation, however many entries a read returns', async () => {
+  const store = memoryStore()
+  const tools = [probe('read')]
+  const model = new ScriptedModel([...Array.from({ length: 8 }, () => calls('read')), 'Done.'])
+  const flow = graph({ name: 'flow', state: { messages: list<Message>() } })
+    .addNode('model', modelNode({ model, tools }))
+    .addNode('tools', toolNode({ tools }))
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
+    .addEdge('tools', 'model')
+    .compile({ store })
+  await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
+  const pages: Pick<Store, 'read' | 'list'> = {
+    read: (key, query) => store.read(key, { ...query, limit: Math.min(query?.limit ?? 10, 10) }),
+    list: (query) => store.list(query),
+  }
+  const lines = outline(await readTraceTree(pages, { ...LOCAL_OWNER, contextId: 'run' }))
+  expect(lines.filter((line) => line === '  tool_execution read')).toHaveLength(8)
 })
 
 it('shows of a sub-agent that asked what happened in the turn', async () => {

@@ -89,7 +89,7 @@ export async function addImported(
   const report = { repairs, format, ...defined({ system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
-    checkIdle(key, session)
+    checkIdle(key, session, 'import')
     const repeated = session.imports?.includes(entries[0]?.data.key ?? '') ?? false
     if (repeated || entries.length === 0) return { messages: 0, ...report, repeated }
     try {
@@ -108,12 +108,13 @@ export async function addImported(
   }
 }
 
-function checkIdle(key: ContextKey, { open, parked, turn }: Session): void {
+/** Throws `in-use` while a turn is open or waits: messages from elsewhere would end it without an outcome. */
+export function checkIdle(key: ContextKey, { open, parked, turn }: Session, verb: 'import' | 'append'): void {
   if (open === undefined && parked === undefined) return
   const state = open === undefined ? 'waits for an answer' : 'is open'
   const remedy = open === undefined ? 'Answer it, or clear the conversation' : 'Let it end, or cancel it'
   throw new HoldfastError('in-use', {
-    message: `Turn ${turn} of ${keyText(key)} ${state}. ${remedy}, before you import messages. Nothing was imported.`,
+    message: `Turn ${turn} of ${keyText(key)} ${state}. ${remedy}, before you ${verb} messages. Nothing was ${verb}ed.`,
     retry: 'later',
     details: { contextId: key.contextId, turn },
   })
