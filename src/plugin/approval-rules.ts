@@ -153,7 +153,10 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
   if (!tools.some((pattern) => isTool(pattern, subject.tool))) return false
   if (subject.kind === 'command') {
     // A path that is denied is denied to commands, too; one that is allowed allows no command.
-    if (read.paths !== undefined && !isNarrow) return hasPath(read, subject.paths(), isNarrow)
+    if (read.paths !== undefined && !isNarrow) {
+      const paths = subject.paths()
+      return hasPath(read, paths, isNarrow) || hasFolder(read, paths)
+    }
     if (commands === undefined) return isPlain(read) && (!isNarrow || coversAnyCommand(read, subject))
     return commands.some((pattern) => (isNarrow ? allows : concerns)(pattern, subject.words))
   }
@@ -161,7 +164,7 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
   // A pattern of names does not allow any command of a tool that it happens to match.
   if (hasCommand && isNarrow && !tools.includes(subject.tool)) return false
   if (commands !== undefined || !hasHost(read, hosts, isNarrow)) return false
-  return hasPath(read, paths, isNarrow) || (!isNarrow && hasFolder(read, subject))
+  return hasPath(read, paths, isNarrow) || (!isNarrow && readsFolder(subject.tool) && hasFolder(read, paths))
 }
 
 function isPlain({ paths, hosts }: ReadRule): boolean {
@@ -183,13 +186,9 @@ function hasPath({ paths: patterns }: ReadRule, paths: GivenArguments['paths'], 
   return isNarrow ? paths.length > 0 && paths.every(fits) : paths.some(fits)
 }
 
-/** True if the rule is about all that a tool reads in its folder. */
-function hasFolder(
-  { paths: patterns = [] }: ReadRule,
-  { tool, given }: Extract<Subject, { kind: 'call' }>,
-): boolean {
-  if (!readsFolder(tool)) return false
-  return given.paths.some((path) => path !== undefined && patterns.some((each) => concernsFolder(each, path)))
+/** True if the rule is about all that is in one of these folders. */
+function hasFolder({ paths: patterns = [] }: ReadRule, paths: GivenArguments['paths']): boolean {
+  return paths.some((path) => path !== undefined && patterns.some((each) => concernsFolder(each, path)))
 }
 
 function hasHost({ hosts: patterns }: ReadRule, hosts: GivenArguments['hosts'], isNarrow: boolean): boolean {

@@ -1,6 +1,6 @@
 /** Patterns of tool names, of paths relative to a folder, and of hosts. */
-import { realpathSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { lstatSync, readlinkSync } from 'node:fs'
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 
 /** A name, or its beginning with `*` at the end. */
 export function isTool(pattern: string, tool: string): boolean {
@@ -16,20 +16,54 @@ export interface JudgedPath {
   readonly realFolder: string
 }
 
-/** Undefined for a path that no file system takes. */
-export function judgedPath(folder: string, path: string): JudgedPath | undefined {
-  if (/\p{Cc}/u.test(path)) return undefined
-  const lexical = resolve(folder, path)
-  return { lexical, real: realPath(lexical), folder: resolve(folder), realFolder: realPath(resolve(folder)) }
+/** A path below the folder, in parts as they were written. Undefined for one that no file system takes. */
+export function judgedPath(folder: string, ...parts: readonly string[]): JudgedPath | undefined {
+  if (parts.some((part) => /\p{Cc}/u.test(part))) return undefined
+  const base = resolve(folder)
+  const written = parts.reduce((path, part) => (isAbsolute(part) ? part : `${path}${sep}${part}`), base)
+  const [real, realFolder] = [realPath(written), realPath(base)]
+  if (real === undefined || realFolder === undefined) return undefined
+  return { lexical: resolve(folder, ...parts), real, folder: base, realFolder }
 }
 
-/** The path without links, as far as it exists. */
-function realPath(path: string): string {
+const SEPARATORS = sep === '/' ? '/' : /[\\/]/
+/** As many as Linux follows. */
+const MOST_LINKS = 40
+
+/**
+ * The end of an absolute path, name by name as the kernel goes: a link is followed before a `..` after it, and one whose
+ * target is missing leads there as well. Undefined for links in a circle.
+ */
+function realPath(path: string): string | undefined {
+  let at = parse(path).root
+  let names = namesIn(path)
+  for (let links = 0; names.length > 0; ) {
+    const [name = '', ...rest] = names
+    names = rest
+    if (name === '' || name === '.') continue
+    const next = name === '..' ? dirname(at) : join(at, name)
+    const target = name === '..' ? undefined : linkTarget(next)
+    if (target === undefined) {
+      at = next
+      continue
+    }
+    links += 1
+    if (links > MOST_LINKS) return undefined
+    at = parse(target).root || at
+    names = [...namesIn(target), ...names]
+  }
+  return at
+}
+
+function namesIn(path: string): readonly string[] {
+  return path.slice(parse(path).root.length).split(SEPARATORS)
+}
+
+function linkTarget(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined
   } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realPath(parent), basename(path))
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 /** Decides about a command line: each command of its chain by its words, each redirection as a write or read of its file. */
-import { resolve } from 'node:path'
+import { isAbsolute } from 'node:path'
 import type { PolicyDecision } from '../tool/index.ts'
 import type { ReadRule } from './approval-rules.ts'
 import { inside, type JudgedPath, judgedPath } from './call-patterns.ts'
@@ -40,9 +40,11 @@ export async function judgeCommand(policy: Policy, given: GivenCommand): Promise
 
 /** The folder relative to that of the policy; undefined if it cannot be judged. */
 function folderOf({ cwd }: Policy, folder: unknown): string | undefined {
-  return typeof folder === 'string' && /^[\w./-]*$/.test(folder)
-    ? inside(cwd, resolve(cwd, folder))
-    : undefined
+  const path = typeof folder === 'string' && /^[\w./-]*$/.test(folder) ? judgedPath(cwd, folder) : undefined
+  if (path === undefined) return undefined
+  const [written, real] = [inside(path.folder, path.lexical), inside(path.realFolder, path.real)]
+  // A `..` after a link leads elsewhere than it seems to.
+  return written === real ? written : (folder as string)
 }
 
 interface JudgedCommand {
@@ -78,9 +80,19 @@ function pathsIn(
   place = '.',
 ): readonly (JudgedPath | undefined)[] {
   return words
-    .flatMap((word) => [word, ...(/^-\w./.test(word) ? [word.slice(2)] : []), ...endsOf(word)])
-    .map((word) => judgedPath(cwd, resolve(cwd, place, word)))
+    .flatMap((word) => [word, ...valuesOf(word), ...endsOf(word)])
+    .map((word) => judgedPath(cwd, place, word))
 }
+
+/** What may be the value in a word of short options: `-f.env`, and after others, `-vf.env`. */
+function valuesOf(word: string): readonly string[] {
+  if (!/^-\w./.test(word)) return []
+  const most = Math.min(word.length, LONGEST_OPTIONS)
+  return Array.from({ length: most - 2 }, (_, at) => word.slice(at + 2))
+}
+
+/** A bound keeps long words cheap. */
+const LONGEST_OPTIONS = 20
 
 /** The ends of a word after each of its last separators; a bound keeps long words cheap. */
 function endsOf(word: string): readonly string[] {
@@ -121,7 +133,7 @@ function judgeRedirections(
     return [{ decision: 'ask', reason: 'The files of its redirections are not known.' }]
   return files.map(({ kind, target }) =>
     judgeArguments(policy, kind === 'write' ? 'write_to_file' : 'read_file', {
-      [policy.names.path[0] ?? 'path']: resolve(policy.cwd, place, target),
+      [policy.names.path[0] ?? 'path']: place === '.' || isAbsolute(target) ? target : `${place}/${target}`,
     }),
   )
 }

@@ -1,5 +1,5 @@
 /** An approval policy against calls that are written to get past its rules. */
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -261,5 +261,57 @@ describe('the folder of a policy', () => {
     writeFileSync(join(folder, '.env'), 'x')
     const rules: ApprovalRule[] = [{ tool: 'read_file', decision: 'allow' }, rule]
     expect(await decided(rules, 'read_file', { path: 'notes' })).toBe('deny')
+  })
+})
+
+describe('a link on the way', () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'holdfast-links-'))
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }))
+  for (const name of ['src', 'shared', 'secrets/sub', 'hooks'])
+    mkdirSync(join(cwd, name), { recursive: true })
+  for (const name of ['.env', 'secrets/key', 'src/ok']) writeFileSync(join(cwd, name), 'x')
+  symlinkSync('../shared', join(cwd, 'src/shared'))
+  symlinkSync('secrets/sub', join(cwd, 'l'))
+  symlinkSync('../hooks/pre-commit', join(cwd, 'src/new'))
+  symlinkSync('../secrets/new', join(cwd, 'src/inner'))
+  symlinkSync('circle', join(cwd, 'src/circle'))
+  const rules: readonly ApprovalRule[] = [
+    { tool: 'read_file', decision: 'allow' },
+    { tool: 'write_to_file', path: 'src/**', decision: 'allow' },
+    {
+      tool: 'execute_command',
+      command: ['cat *', 'grep *', 'diff *', 'find *', 'echo *'],
+      decision: 'allow',
+    },
+    { tool: '*', path: ['.env', 'secrets/**', 'hooks/**'], decision: 'deny' },
+  ]
+  const about = (tool: string, input: unknown) => decided({ rules, cwd }, tool, input)
+
+  it('is followed before the ".." after it', async () => {
+    expect(await about('read_file', { path: 'src/shared/../.env' })).toBe('deny')
+    expect(await about('read_file', { path: 'l/../key' })).toBe('deny')
+    expect(await about('write_to_file', { path: 'src/shared/../package.json' })).toBe('ask')
+    expect(await about('write_to_file', { path: 'src/ok/../shared/../x' })).toBe('ask')
+    expect(await about('execute_command', { command: 'cat src/shared/../.env' })).toBe('deny')
+    expect(await about('execute_command', { command: 'echo x > src/shared/../package.json' })).toBe('ask')
+    expect(await about('execute_command', { command: 'cat key', cwd: 'l/..' })).toBe('deny')
+    expect(await about('execute_command', { command: 'cat ok', cwd: 'src/shared/..' })).toBe('ask')
+  })
+
+  it('leads where it leads, also if nothing is there', async () => {
+    expect(await about('write_to_file', { path: 'src/new' })).toBe('deny')
+    expect(await about('execute_command', { command: 'echo x > src/inner' })).toBe('deny')
+    expect(await about('write_to_file', { path: 'src/circle' })).toBe('ask')
+    expect(await about('write_to_file', { path: 'src/fresh' })).toBe('allow')
+  })
+
+  it.each([
+    'grep -r S secrets',
+    'diff -r secrets src',
+    'find secrets',
+    'grep -vf.env src/ok',
+    'find ./secrets/',
+  ])('denied places are denied to commands: %s', async (command) => {
+    expect(await about('execute_command', { command })).toBe('deny')
   })
 })
