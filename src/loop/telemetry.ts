@@ -192,12 +192,19 @@ function report(error: unknown): void {
 
 /** The exception without secrets, as an error of its own: nothing of the original object is passed on. */
 export function safeError(error: unknown, secrets: Redactor): Error {
-  const { name, stack, code } = (typeof error === 'object' && error !== null ? error : {}) as Record<
-    string,
-    unknown
-  >
+  const [name, stack, code] = ['name', 'stack', 'code'].map((field) => fieldOf(error, field))
   const safe = new Error(thrownText(error, secrets))
   safe.name = typeof name === 'string' ? secrets.ended(name) : 'Error'
   safe.stack = typeof stack === 'string' ? secrets.ended(stack) : `${safe.name}: ${safe.message}`
   return typeof code === 'string' ? Object.assign(safe, { code: secrets.ended(code) }) : safe
+}
+
+/** Undefined if it cannot be read: anything can be thrown. */
+function fieldOf(error: unknown, field: string): unknown {
+  if (typeof error !== 'object' || error === null) return undefined
+  try {
+    return (error as Record<string, unknown>)[field]
+  } catch {
+    return undefined
+  }
 }

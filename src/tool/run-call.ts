@@ -164,8 +164,17 @@ async function execute(run: CallRun, toolRun: ToolRun): Promise<Settled | Questi
     const end = finishReturn(run, isGenerator(returned) ? await drain(returned, toolRun) : returned)
     return isPromise(end) ? await end : end
   } catch (error) {
-    run.onThrown?.(error)
+    tell(run.onThrown, error)
     return finishThrow(run, error, context.signal)
+  }
+}
+
+/** A caller that fails takes no result away. */
+function tell(onThrown: CallRun['onThrown'], error: unknown): void {
+  try {
+    onThrown?.(error)
+  } catch {
+    // The result says what was thrown.
   }
 }
 

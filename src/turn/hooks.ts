@@ -67,7 +67,7 @@ export async function* runPhase<Name extends HookName>(
 ): AsyncGenerator<Batch, void> {
   if (!isPhaseDue(run, name)) return
   if (run.draft.hasNews) yield run.commit('hooks')
-  if (name === 'onComplete') await run.scope.telemetry?.completing(run.open.turn)
+  if (name === 'onComplete') await run.within(run.scope.telemetry?.completing(run.open.turn))
   const phase = new Phase(run)
   await phase.run(name, await make())
   phase.append({ name })

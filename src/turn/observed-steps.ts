@@ -1,6 +1,6 @@
 /** Model calls and tools as observers see them. */
 import type { ObservedRequest, ObservedStep } from '../loop/index.ts'
-import { type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
+import { type ModelOptions, type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
 import { defined, type Json } from '../protocol/index.ts'
 import { type CallEnd, type CallRun, runCall } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
@@ -34,7 +34,7 @@ function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): 
  */
 function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
   const { system, messages, tools } = request
-  const { headers: _, providerOptions: __, ...settings } = request.settings
+  const settings = withoutKeys(request.settings)
   const safe = <T>(value: T): T => run.redacted(value as Json) as T
   return {
     ...defined({ system: safe(system) }),
@@ -46,6 +46,12 @@ function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
     },
     settings: safe(settings),
   }
+}
+
+/** A key or a password may be too short to be redacted. */
+function withoutKeys(settings: ModelOptions): ModelOptions {
+  const { headers: _, providerOptions: __, apiKey: ___, baseURL, ...rest } = settings
+  return { ...rest, ...defined({ baseURL: baseURL?.replace(/^(\w+:\/\/)[^/?#]*@/, '$1') }) }
 }
 
 export function observedCall(run: TurnRun, one: CallRun): Promise<CallEnd> {

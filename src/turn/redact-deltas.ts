@@ -1,6 +1,6 @@
 /**
  * Redacts a model's deltas. A secret may span two deltas, so an end that may begin one is buffered until the next delta
- * of the same kind, or the end.
+ * of the same kind, or the end: calls may be streamed side by side.
  */
 import type { ModelDelta } from '../model/index.ts'
 import type { Redactor } from '../tool/index.ts'
@@ -13,20 +13,22 @@ export interface DeltaPipe {
   readonly end: () => void
 }
 
-function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
+export function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
   if (secrets.isEmpty) return { push: emit, end: () => {} }
-  const stream = secrets.stream()
-  let last: ModelDelta | undefined
-  let kind = ''
-  const emitText = (text: string): void => {
-    if (text !== '' && last !== undefined) emit({ ...last, text })
+  const streams = new Map<string, { readonly text: ReturnType<Redactor['stream']>; last: ModelDelta }>()
+  const emitText = (last: ModelDelta, text: string): void => {
+    if (text !== '') emit({ ...last, text })
   }
-  const end = (): void => emitText(stream.end())
   const push = (delta: ModelDelta): void => {
-    if (kindOf(delta) !== kind) end()
-    kind = kindOf(delta)
-    last = delta.type === 'call.delta' ? { ...delta, tool: secrets.text(delta.tool) } : delta
-    emitText(stream.push(delta.text))
+    const kind = kindOf(delta)
+    const last = delta.type === 'call.delta' ? { ...delta, tool: secrets.text(delta.tool) } : delta
+    const stream = streams.get(kind) ?? { text: secrets.stream(), last }
+    streams.set(kind, stream)
+    stream.last = last
+    emitText(last, stream.text.push(delta.text))
+  }
+  const end = (): void => {
+    for (const { text, last } of streams.values()) emitText(last, text.end())
   }
   return { push, end }
 }
