@@ -49,7 +49,7 @@ function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
 }
 
 /** A key or a password may be too short to be redacted. */
-function withoutKeys(settings: ModelOptions): ModelOptions {
+function withoutKeys(settings: ModelOptions): ObservedRequest['settings'] {
   const { headers: _, providerOptions: __, apiKey: ___, baseURL, ...rest } = settings
   return { ...rest, ...defined({ baseURL: baseURL?.replace(/^(\w+:\/\/)[^/?#]*@/, '$1') }) }
 }
