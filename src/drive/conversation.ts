@@ -41,7 +41,7 @@ export interface ConversationOptions
   readonly onOutcome: (outcome: TurnOutcome) => void
   /** Lets principals other than the owner in (R20). */
   readonly allow?: ((principal: Principal) => boolean) | undefined
-  /** Called when the conversation is loaded. No turn runs before it resolves. */
+  /** Called after every load outside of a running turn. No turn runs before it resolves. */
   readonly onLoaded?: () => MaybePromise<void>
 }
 
@@ -85,13 +85,14 @@ export class Conversation {
 
   #callers(): Callers {
     return {
-      isWaiting: () => this.#isWaiting(),
+      hasOpenCaller: () => this.#hasOpenCaller(),
       arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
       hasPending: () => this.#hasPending(),
       hasPosts: () => this.#outbox.queued.length > 0,
       isManual: () => this.#isManual(),
       redirectToOwner: () => this.#redirectToOwner(),
       reportFailure: (error) => this.#reportFailure(error),
+      refuseAll: (error) => this.#refuseAll(error),
     }
   }
 
@@ -102,7 +103,7 @@ export class Conversation {
       continuing: () => this.#toContinue()?.continuing,
       carry: () => outbox.carry(),
       stored: () => outbox.stored(),
-      returned: () => outbox.returned(),
+      returned: (error) => outbox.returned(error),
       postNow: () => outbox.postQueued(),
     }
   }
@@ -168,7 +169,6 @@ export class Conversation {
     try {
       await this.#enter(request, subscription)
     } catch (error) {
-      this.driver.vault.forget(request.keys ?? [])
       subscription.refuse(error)
     }
     this.#arriving -= 1
@@ -188,7 +188,7 @@ export class Conversation {
     this.#pump.resume()
     await this.#refresh()
     const { session, inbox } = this.driver.journal
-    if (session.open === undefined && inbox.length === 0 && !this.#isWaiting()) return undefined
+    if (session.open === undefined && inbox.length === 0 && !this.#hasOpenCaller()) return undefined
     const number = session.open?.turn
     const isKnown = [...this.#subscribers.subscriptions].some(
       (subscription) => subscription.number === number,
@@ -336,6 +336,7 @@ export class Conversation {
         observeRefusal(this.#telemetry, outcome, this.#requests.get(subscription)?.credentials)
         this.#subscribers.subscriptions.delete(subscription)
         this.#requests.delete(subscription)
+        this.driver.vault.forget(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
           attachCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
@@ -359,11 +360,10 @@ export class Conversation {
     const loading = isPlain ? this.#load() : this.#refresh()
     if (isPromise(loading)) await loading
     if (request.check !== undefined) await request.check(this.driver.journal)
-    const { signal, credentials, keys = [] } = request
+    if (subscription.turn.isEnded) return // P5
+    const { signal } = request
     if (signal?.aborted) throw cancelledEarlyError()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
-    const secrets = credentials === undefined ? undefined : { principal: request.principal, credentials }
-    if (secrets !== undefined) for (const key of keys) this.driver.vault.put(key, secrets)
     if (request.continuing === undefined) await this.#post(request, subscription)
     else this.#continue(request, subscription)
   }
@@ -374,16 +374,15 @@ export class Conversation {
     void subscription.turn.outcome.finally(() => signal.removeEventListener('abort', stop))
   }
 
-  async #post(
-    { posts: postsFor, repeats, credentials }: TurnRequest,
-    subscription: TurnSubscription,
-  ): Promise<void> {
+  async #post(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
+    const { posts: postsFor, repeats, credentials } = request
     const { store, key } = this.#options
     const turn = this.driver.journal.session.open?.turn
     let posts = this.driver.vault.withoutSecrets(postsFor?.(turn) ?? [], credentials)
     if (posts.length > 1 && turn !== undefined && repeats !== undefined)
       posts = await withoutSelfCancel(posts, { store, key, turn, posted: repeats })
-    const caller = { subscription, posts, ...(repeats === undefined ? {} : { repeats }) }
+    const onWrite = () => this.#keepCredentials(request, subscription)
+    const caller = { subscription, posts, onWrite, ...(repeats === undefined ? {} : { repeats }) }
     try {
       const sending = this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
       if (isPromise(sending)) await sending
@@ -394,19 +393,22 @@ export class Conversation {
   }
 
   #continue(request: TurnRequest, subscription: TurnSubscription): void {
-    const { continuing, credentials, principal } = request
+    const { credentials, principal } = request
     const { journal, vault } = this.driver
     const { open } = journal.session
-    if (continuing === undefined) return
-    if (open === undefined) checkContinuation(journal, request, this.#options.clock.now())
-    const secrets = credentials === undefined ? undefined : { principal, credentials }
     if (open !== undefined) {
-      if (secrets !== undefined) vault.refresh(open.turn, secrets, open.principal)
+      if (credentials !== undefined) vault.refresh(open.turn, { principal, credentials }, open.principal)
       subscription.follow(open.turn, this.#subscribers.since)
       return
     }
-    if (secrets !== undefined) vault.put(undefined, secrets)
+    checkContinuation(journal, request, this.#options.clock.now())
+    this.#keepCredentials(request, subscription)
     subscription.expect(journal.session.turn + 1)
+  }
+
+  /** Until the end of the caller's request. */
+  #keepCredentials({ keys = [], principal, credentials }: TurnRequest, caller: TurnSubscription): void {
+    if (credentials !== undefined) this.driver.vault.put(keys, { principal, credentials, caller })
   }
 
   /** Refuses the one caller whose request failed (P3), or all waiting callers if the conversation cannot be driven. */
@@ -417,7 +419,6 @@ export class Conversation {
         if (request === refused) subscription.refuse(error)
       return true
     }
-    this.#outbox.drop()
     this.#refuseAll(error)
     return false
   }
@@ -434,11 +435,12 @@ export class Conversation {
   }
 
   #refuseAll(error: unknown): void {
+    this.#outbox.drop()
     for (const subscription of [...this.#subscribers.subscriptions]) subscription.refuse(error)
   }
 
   /** True while a caller waits for a turn that has not ended. */
-  #isWaiting(): boolean {
+  #hasOpenCaller(): boolean {
     for (const subscription of this.#subscribers.subscriptions)
       if (!subscription.turn.isEnded && !this.#requests.get(subscription)?.manual) return true
     return false
@@ -473,7 +475,7 @@ export class Conversation {
     // The end of the turn may be queued behind a gap that could not be read.
     if (progress?.state === 'idle') await this.#subscribers.catchUp()
     const next = progress?.state === 'again' ? progress.next : 'done'
-    if (turn.isEnded && this.#isWaiting()) this.#pump.start()
+    if (turn.isEnded && this.#hasOpenCaller()) this.#pump.start()
     return { done: turn.isEnded, next }
   }
 }

@@ -13,7 +13,8 @@ export interface PendingWork {
   /** The posts of one caller, for the claim to carry (P2). The driver then calls `stored` or `returned`. */
   readonly carry: () => readonly NewInboxEntry[]
   readonly stored: () => void
-  readonly returned: () => void
+  /** `error`: of a claim that was made and not granted. */
+  readonly returned: (error?: unknown) => void
   /** Posts what the next claim would have carried (P3). */
   readonly postNow: () => Promise<void>
 }
@@ -27,7 +28,7 @@ export interface DriverOptions extends OwnershipOptions {
   readonly autoSave: boolean
   readonly heartbeatMs: number
   readonly emit: LoopScope['emit']
-  /** Called for an inbox entry of a conversation that is owned and has no loop. */
+  /** Called at a heartbeat while this driver owns the conversation without a loop and its inbox is not empty. */
   readonly onInboxEntry?: () => void
   readonly abandoned?: LoopScope['abandoned']
   readonly thrown?: LoopScope['thrown']

@@ -161,7 +161,7 @@ export class Driver {
     try {
       return await (this.journal.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
     } catch (error) {
-      this.#pending.returned()
+      this.#pending.returned(error)
       if (ownership.state.is !== 'opening') throw error
       await this.#closeLoop(loop, error)
       if (posts.length === 0 || !isCallerError(error)) throw error
@@ -202,7 +202,7 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
-    if (this.vault.isWaiting) await this.#followTurn()
+    if (this.vault.hasUnclaimedCredentials) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
   }

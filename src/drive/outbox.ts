@@ -6,7 +6,9 @@
  *     inbox is empty and no other caller is entering. The opened turn takes the carried posts.
  * P3  A claim that was refused for its posts is repeated without them; the posts are judged alone (P1).
  * P4  Callers post in the order of their requests.
- * P5  A caller is refused only if nothing of it is stored. Once stored, it gets a turn, or an outcome with `stored`.
+ * P5  A caller is refused only if nothing of it is stored, nor will be: while the store decides on a write, its refusal
+ *     waits, and the posts of a caller that has ended are not written. Once stored, it gets a turn, or an outcome with
+ *     `stored`. Only after a write of unknown outcome it gets `ambiguous`.
  * P6  A full inbox refuses callers, never the driver. A caller that finds it full starts the pump.
  */
 import type { MaybePromise } from '../base/index.ts'
@@ -19,6 +21,8 @@ export interface Caller {
   readonly posts: readonly NewInboxEntry[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string
+  /** Called before the posts are written, each time. */
+  readonly onWrite?: () => void
 }
 
 export interface OutboxOptions {
@@ -63,9 +67,10 @@ export class Outbox {
     return this.#queued?.posts ?? NONE
   }
 
-  /** Posts, or queues for the next claim. Throws if this caller is refused. */
+  /** Posts, or queues for the next claim. Throws if this caller is refused; does nothing for one that has ended (P5). */
   send(caller: Caller, { isAlone }: { readonly isAlone: boolean }): MaybePromise<void> {
     const { opening, mayCarry } = this.#options
+    if (caller.subscription.turn.isEnded) return
     const decided = opening()
     if (decided !== undefined) return decided.then(() => this.send(caller, { isAlone }))
     if (!isAlone || this.#queued !== undefined || !mayCarry()) return this.#postAfterQueued(caller)
@@ -82,6 +87,7 @@ export class Outbox {
     const { queued } = this
     this.#carried = this.#queued
     this.#queued = undefined
+    if (this.#carried !== undefined) startWrite(this.#carried)
     return queued
   }
 
@@ -91,10 +97,12 @@ export class Outbox {
     this.#carried = undefined
   }
 
-  /** The claim was not granted: its posts are queued again, unless others are. */
-  returned(): void {
-    this.#queued ??= this.#carried
+  /** The claim was not granted: its posts are queued again, unless their caller was refused meanwhile (P5). */
+  returned(error?: unknown): void {
+    const caller = this.#carried
     this.#carried = undefined
+    caller?.subscription.markUnwritten(error)
+    if (caller?.subscription.turn.isEnded === false) this.#queued ??= caller
   }
 
   /** Posts the queued posts without a claim (P3, P4). */
@@ -114,11 +122,22 @@ export class Outbox {
     this.#queued = undefined
   }
 
-  async #post({ subscription, posts, repeats }: Caller): Promise<void> {
-    const added = await this.#options.post(posts)
+  async #post(caller: Caller): Promise<void> {
+    const { subscription, posts, repeats } = caller
+    if (subscription.turn.isEnded) return
+    startWrite(caller)
+    const added = await this.#options.post(posts).catch((error: unknown) => {
+      subscription.markUnwritten(error)
+      throw error
+    })
     subscription.markStored()
     if (repeats === undefined || added.some(({ key }) => key === repeats)) return
     // A duplicate: subscribe to the turn that took it.
     if (!(await this.#options.join(subscription, repeats))) throw prunedError(repeats)
   }
+}
+
+function startWrite({ subscription, onWrite }: Caller): void {
+  subscription.startWrite()
+  onWrite?.()
 }

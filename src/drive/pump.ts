@@ -33,7 +33,7 @@ import type { Subscribers } from './subscribers.ts'
 /** The callers of the conversation. */
 export interface Callers {
   /** True while a caller waits for a turn that has not ended. */
-  readonly isWaiting: () => boolean
+  readonly hasOpenCaller: () => boolean
   /** While callers are entering: resolves when they have posted. */
   readonly arriving: () => Promise<void> | undefined
   /** True if a request needs a step to begin. */
@@ -46,6 +46,8 @@ export interface Callers {
   readonly redirectToOwner: () => Promise<void>
   /** A step has failed. False if no caller can continue. */
   readonly reportFailure: (error: unknown) => boolean
+  /** The conversation cannot be followed: ends every caller. */
+  readonly refuseAll: (error: unknown) => void
 }
 
 export interface PumpOptions {
@@ -112,12 +114,15 @@ export class Pump {
         if (state === 'paused') return
         const isDone = state === 'idle' || state === undefined || (state === 'again' && !driver.hasWork)
         // In the same tick as the end (C1): a later caller finds no pump, and starts one.
-        if (isDone && !driver.isRunning && !callers.isWaiting()) return
+        if (isDone && !driver.isRunning && !callers.hasOpenCaller()) return
+        // A caller that is entering, or whose posts are being written, ends by itself.
+        if (state === undefined) await callers.arriving()
         if (state === 'owned') await this.#followOwner()
         if (state === 'idle') await this.#awaitOthers()
       }
     } catch (error) {
-      callers.reportFailure(error)
+      // No step has failed, so the error is about no single request (P3).
+      callers.refuseAll(error)
     } finally {
       this.#running = undefined // C1
     }
@@ -144,7 +149,7 @@ export class Pump {
     const { ownership, journal } = driver
     if (ownership.isOwner) await ownership.flush()
     const head = await store.head(key)
-    if (!callers.isWaiting()) return
+    if (!callers.hasOpenCaller()) return
     // An erased conversation gets no more turns.
     if (head?.status === 'erased') throw erased(key)
     const isCurrent = journal.isLoaded && (head?.seq ?? 0) === journal.seen

@@ -65,6 +65,16 @@ export function prunedError(key: string): HoldfastError {
   })
 }
 
+/**
+ * The message for a caller whose write has an unknown outcome. `isPosted`: it sent a message or an answer, and no request
+ * to continue.
+ */
+export function unknownOutcomeMessage(message: string, { isPosted }: { readonly isPosted: boolean }): string {
+  return isPosted
+    ? `${message} The message may or may not be stored. Send it again under the same key: it has one effect. Without a key of yours, read the conversation first.`
+    : `${message} The turn may or may not have begun. Read lastTurn() before you continue again.`
+}
+
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (HoldfastError.is(error)) return { code: error.code, message: error.message }
   return { code: 'unexpected', message: thrownText(error) }

@@ -1,8 +1,8 @@
 /** Selects the entries of a conversation that belong to one turn. It must not drive. */
 
 import { originOf } from '../loop/index.ts'
-import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
-import { problemOf } from './refusal.ts'
+import { type EntryEvent, HoldfastError, type RequestData, type TurnEvent } from '../protocol/index.ts'
+import { problemOf, unknownOutcomeMessage } from './refusal.ts'
 import type { Turn } from './turn.ts'
 
 export interface TurnSubscriptionOptions {
@@ -16,6 +16,10 @@ export class TurnSubscription {
   readonly #keys: ReadonlySet<string>
   readonly #positions = new Set<number>()
   #isStored = false
+  /** True while the store decides on a write of the posts. */
+  #isWriting = false
+  /** The refusal that came meanwhile. */
+  #refusal: { readonly error: unknown } | undefined
   #expected: number | undefined
   #number: number | undefined
   #onKnown: ((number: number) => void) | undefined
@@ -35,19 +39,44 @@ export class TurnSubscription {
     return this.#isStored || this.#positions.size > 0 || this.#number !== undefined
   }
 
+  /** A write of the posts begins. Until it is decided, a refusal could not say whether they are stored (P5). */
+  startWrite(): void {
+    this.#isWriting = true
+  }
+
   /** The posts are stored; their entries may not have been published yet. */
   markStored(): void {
     this.#isStored = true
+    this.#endWrite()
+  }
+
+  /** The write was refused, or its outcome is unknown, and the caller of this method reports why. */
+  markUnwritten(error: unknown): void {
+    // The refusal that came meanwhile cannot say what an unknown outcome says.
+    if (this.#refusal !== undefined && HoldfastError.is(error, 'ambiguous')) this.#refusal = { error }
+    this.#endWrite()
+  }
+
+  #endWrite(): void {
+    this.#isWriting = false
+    if (this.#refusal !== undefined) this.refuse(this.#refusal.error)
   }
 
   /**
-   * Ends the subscription as failed, or as cancelled if a cancel came before the turn. With nothing stored, the caller
-   * is refused; otherwise the outcome says `stored`, because a driver may run the turn later (P5).
+   * Ends the subscription as failed, or as cancelled if a cancel came before the turn; during a write of the posts, as
+   * soon as that is decided. With nothing stored, the caller is refused; otherwise the outcome says `stored`, because a
+   * driver may run the turn later (P5).
    */
   refuse(error: unknown): void {
-    const { code, message } = problemOf(error)
+    if (this.#isWriting) {
+      this.#refusal ??= { error }
+      return
+    }
+    const { code, message: text } = problemOf(error)
     // The message under a reused key is another caller's.
     const isStored = this.isStored && code !== 'key-reused'
+    const isPosted = this.#keys.size > 0
+    const message = code === 'ambiguous' && !isStored ? unknownOutcomeMessage(text, { isPosted }) : text
     // An erased or pruned message is not run again.
     const isKept = isStored && code !== 'erased' && code !== 'pruned'
     if (!isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })

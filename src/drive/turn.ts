@@ -88,7 +88,10 @@ export class TurnView<Output = unknown> implements AsyncIterable<TurnEvent> {
     return this.#log.isEnded
   }
 
-  /** Ends the turn as `cancelled`, whichever process drives it. Resolves when the cancel is posted. */
+  /**
+   * Ends the turn as `cancelled`, whichever process drives it. Resolves when the cancel is posted; for a turn that has
+   * not begun, at once, and the cancel is posted when the turn begins. If the store refuses it then, the turn runs on.
+   */
   async cancel(reason?: string): Promise<void> {
     checkReason(reason)
     return this.#log.control.cancel(reason)

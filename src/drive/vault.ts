@@ -1,7 +1,7 @@
 /**
  * Keeps the credentials of callers, in memory only (R19). They come with an inbox entry or a request to continue, and
  * are visible only to the turn that it begins, for the principal who sent it. They are dropped with the end of that turn,
- * whichever process drives it.
+ * whichever process drives it, and with the end of the caller's request, if no turn has got them by then.
  */
 import type { Session } from '../journal/index.ts'
 import { CallArguments, dataOf, redactEntry } from '../loop/index.ts'
@@ -20,11 +20,16 @@ interface PrincipalCredentials {
   readonly credentials: Credentials
 }
 
+/** `caller`: the identity of the request that they came with. */
+interface CallerCredentials extends PrincipalCredentials {
+  readonly caller: object
+}
+
 export class Vault {
   /** By the key of the inbox entry, and by its position once stored. */
-  readonly #waiting = new Map<string | number, PrincipalCredentials>()
-  /** Credentials of a request to continue. */
-  #continuing: PrincipalCredentials | undefined
+  readonly #waiting = new Map<string | number, CallerCredentials>()
+  /** Credentials of requests to continue. */
+  readonly #continuing = new Set<CallerCredentials>()
   #current: (PrincipalCredentials & { readonly turn: number }) | undefined
   /** The newest known turn, and its principal while it is open. */
   #newest: { readonly turn: number; readonly principal?: Principal } = { turn: 0 }
@@ -33,15 +38,16 @@ export class Vault {
   /** As secret as the credentials in them. */
   readonly callArguments: CallArguments = new CallArguments()
 
-  /** `key`: of the inbox entry; undefined for a request to continue. */
-  put(key: string | undefined, secrets: PrincipalCredentials): void {
-    if (key === undefined) this.#continuing = secrets
-    else this.#waiting.set(key, secrets)
+  /** `keys`: of the inbox entries that they come with; none for a request to continue. */
+  put(keys: readonly string[], secrets: CallerCredentials): void {
+    if (keys.length === 0) this.#continuing.add(secrets)
+    for (const key of keys) this.#waiting.set(key, secrets)
   }
 
-  /** The entries of these keys were refused. */
-  forget(keys: readonly string[]): void {
-    for (const key of keys) this.#waiting.delete(key)
+  /** The request of this caller has ended: no later turn gets its credentials. */
+  forget(caller: object): void {
+    for (const [key, secrets] of this.#waiting) if (secrets.caller === caller) this.#waiting.delete(key)
+    for (const secrets of this.#continuing) if (secrets.caller === caller) this.#continuing.delete(secrets)
   }
 
   /** Replaces the credentials of a running turn, if they are from its principal. */
@@ -49,8 +55,8 @@ export class Vault {
     if (isSame(secrets.principal, asker)) this.#current = { ...secrets, turn }
   }
 
-  /** True if credentials wait for the turn that takes their message. */
-  get isWaiting(): boolean {
+  /** True if credentials are kept for a message that no turn is known to have taken. */
+  get hasUnclaimedCredentials(): boolean {
     return this.#waiting.size > 0
   }
 
@@ -63,12 +69,12 @@ export class Vault {
     this.#learn(entry, session)
     const isStart = type === 'turn.start' && turn > this.#begun
     if (isStart) this.#begun = turn
-    if (this.#waiting.size === 0 && this.#continuing === undefined) return
+    if (this.#waiting.size + this.#continuing.size === 0) return
     if (entry.key !== undefined) this.#move(entry.key, entry.seq)
     const taken = (entry.takes ?? []).flatMap((seq) => this.#take(seq) ?? [])
-    if (isStart && taken.length === 0 && this.#continuing !== undefined) {
-      taken.push(this.#continuing)
-      this.#continuing = undefined
+    if (isStart && taken.length === 0) {
+      taken.push(...this.#continuing)
+      this.#continuing.clear()
     }
     const { principal: asker } = this.#newest
     const isUnused = type === 'take' && entry.data['as'] === 'nothing'
@@ -129,7 +135,7 @@ export class Vault {
     if (secrets !== undefined) this.#waiting.set(seq, secrets)
   }
 
-  #take(key: string | number): PrincipalCredentials | undefined {
+  #take(key: string | number): CallerCredentials | undefined {
     const secrets = this.#waiting.get(key)
     this.#waiting.delete(key)
     return secrets

@@ -87,11 +87,22 @@ describe('persisting', () => {
   })
 
   it('gives up with the last error after as many attempts as it was told', async () => {
-    const last = new Error('third')
-    const { store, seen, waits, wait } = scripted(new Error('first'), new Error('second'), last)
+    const last = trouble('store-full')
+    const { store, seen, waits, wait } = scripted(trouble('store-full'), trouble('store-busy'), last)
     await expect(persist(store, request, { attempts: 3, wait })).rejects.toBe(last)
     expect(seen).toHaveLength(3)
     expect(waits).toEqual([20, 40])
+  })
+
+  it.each<[string, Error, Error]>([
+    ['an error that is not the store’s own', trouble('store-busy'), new Error('socket')],
+    ['a full disk after an attempt of unknown outcome', new Error('socket'), trouble('store-full')],
+    ['a full disk after an ambiguous attempt', trouble('ambiguous'), trouble('store-full')],
+    ['a broken store after an ambiguous attempt', trouble('ambiguous'), trouble('store-failed', 'never')],
+  ])('gives up as ambiguous, with its cause: %s', async (_, first, last) => {
+    const { store, wait } = scripted(first, last)
+    const given = persist(store, request, { attempts: 2, wait })
+    await expect(given).rejects.toMatchObject({ code: 'ambiguous', retry: 'later', cause: last })
   })
 
   it('tries five times if it was told nothing, and really waits', async () => {

@@ -1,6 +1,6 @@
 /** The writer's half of R5: retries an append with unknown outcome, under the same id, until it is settled. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HoldfastError } from '../protocol/index.ts'
+import { HoldfastError, keyText } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from './port.ts'
 
 export interface PersistOptions {
@@ -15,7 +15,8 @@ const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 /**
  * Appends exactly once. Retries when the outcome is unknown (`ambiguous`, or an error that is not the store's own), and
  * when the store's failure may pass (`store-…` with `retry` `later`). Throws refusals, which are certain, and
- * programming errors at once.
+ * programming errors at once. Gives up with `ambiguous` if the outcome of any attempt is unknown, else with the last
+ * error.
  */
 export async function persist(
   store: Pick<Store, 'append'>,
@@ -23,11 +24,14 @@ export async function persist(
   options: PersistOptions = {},
 ): Promise<Receipt> {
   const { attempts = 5, wait = sleep } = options
+  let isUnknown = false
   for (let attempt = 1; ; attempt++) {
     try {
       return await store.append(request)
     } catch (error) {
-      if (!isTransient(error) || attempt >= attempts) throw error
+      isUnknown ||= isTransient(error) && !isOfStore(error)
+      if (!isTransient(error) || attempt >= attempts)
+        throw isUnknown && !isRefusal(error) ? ambiguous(request, error) : error
     }
     await wait(10 * 2 ** attempt)
   }
@@ -35,5 +39,26 @@ export async function persist(
 
 function isTransient(error: unknown): boolean {
   if (!HoldfastError.is(error)) return !PROGRAMMING_ERRORS.some((type) => error instanceof type)
-  return error.code === 'ambiguous' || (error.code.startsWith('store-') && error.retry === 'later')
+  return error.code === 'ambiguous' || (isOfStore(error) && error.retry === 'later')
+}
+
+/** A failure of the store itself: nothing was written by this attempt. */
+function isOfStore(error: unknown): boolean {
+  return HoldfastError.is(error) && error.code.startsWith('store-')
+}
+
+/** Certain for every attempt: a store recognises a repeated id before it refuses. */
+function isRefusal(error: unknown): boolean {
+  return HoldfastError.is(error) && error.code !== 'ambiguous' && !isOfStore(error)
+}
+
+function ambiguous({ id, key }: AppendRequest, cause: unknown): unknown {
+  if (HoldfastError.is(cause, 'ambiguous')) return cause
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new HoldfastError('ambiguous', {
+    message: `The store did not say whether append ${id} to ${keyText(key)} was written (${why}). Repeat it with the same id.`,
+    retry: 'later',
+    details: { id, contextId: key.contextId },
+    cause,
+  })
 }

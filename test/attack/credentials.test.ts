@@ -174,21 +174,21 @@ it('come again with a message that is sent again, to the process that takes its 
 
 it('are dropped when another driver has ended the turn that took their message, in whichever order it is read', () => {
   const principal = { tenant: 'local', actor: 'alice' }
-  const secrets = { principal, credentials: ALICE.credentials }
+  const secrets = { principal, credentials: ALICE.credentials, caller: {} }
   const at = (seq: number, entry: Partial<Entry>) =>
     ({ seq, at: 0, v: 1, turn: 0, data: {}, ...entry }) as Entry
   const input = at(1, { type: 'input', key: 'k' })
   const start = at(2, { type: 'turn.start', turn: 1, takes: [1], data: { principal } })
   const end = at(3, { type: 'turn.end', turn: 1 })
   const vault = new Vault()
-  vault.put('k', secrets)
+  vault.put(['k'], secrets)
   const stale = { turn: 0 }
   for (const entry of [input, start, start]) vault.follow(entry, stale)
-  expect([vault.isWaiting, vault.of(1, principal)]).toEqual([false, ALICE.credentials])
+  expect([vault.hasUnclaimedCredentials, vault.of(1, principal)]).toEqual([false, ALICE.credentials])
   vault.follow(end, stale)
   expect(vault.of(1, principal)).toBeUndefined()
 
-  vault.put('k', secrets)
+  vault.put(['k'], secrets)
   for (const entry of [input, start]) vault.follow(entry, { turn: 1 })
-  expect([vault.isWaiting, vault.of(1, principal)]).toEqual([false, undefined])
+  expect([vault.hasUnclaimedCredentials, vault.of(1, principal)]).toEqual([false, undefined])
 })
