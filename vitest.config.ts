@@ -7,11 +7,13 @@
 import { resolve } from 'node:path'
 import type { ViteUserConfig } from 'vitest/config'
 import { readEntries } from './scripts/entries.ts'
+import { builtModules } from './test/build/built-modules.ts'
 
 /** The tests in a browser: `npm run test:page`. */
 export const PAGE = 'test/serve/page/page.test.ts'
 
 const config: ViteUserConfig = {
+  plugins: [builtModules],
   resolve: {
     alias: readEntries(new URL('./', import.meta.url)).map(({ specifier, path }) => ({
       find: new RegExp(`^${specifier}$`),

@@ -13,14 +13,21 @@ export const PROGRAMS = [
   'test/build/from-build.ts',
   'test/corpus/adding-process.ts',
   'test/crash/child.ts',
+  'test/flow/research/first-process.ts',
   'test/graph/two-reviews.ts',
+  'test/hosts/host-process.ts',
   'test/many/flood-sender.ts',
   'test/many/member.ts',
   'test/observe/logging-process.ts',
+  'test/plugin/grants-child.ts',
   'test/recovery/child.ts',
   'test/secrets/child.ts',
+  'test/serve/a2a/server-process.ts',
+  'test/serve/http/open-stream-process.ts',
   'test/serve/http/processes/server-process.ts',
+  'test/store/open-sqlite.ts',
   'test/store/opening-process.ts',
+  'test/toolbox/memory-bomb.ts',
 ] as const
 
 /** True in a test run: there are bundles. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Entry } from '../../src/protocol/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { programFile } from '../build/programs.ts'
 import { PATIENCE_MS } from '../patience.ts'
 
 /** The points of a call. Those of `answer` are of the message that answers the worker's question. */
@@ -88,7 +89,7 @@ export class Hosts {
   async #start(name: Name): Promise<void> {
     const peer = `http://127.0.0.1:${this.#ports[name === 'a' ? 'b' : 'a']}`
     const args = [this.#folder, name, String(this.#ports[name]), peer]
-    const child = fork(join(import.meta.dirname, 'host-process.ts'), args, {
+    const child = fork(programFile('test/hosts/host-process.ts'), args, {
       execArgv: ['--no-warnings'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })

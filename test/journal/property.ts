@@ -15,13 +15,19 @@ import { type HistoryOptions, histories, type Move } from './histories.ts'
 export const STORES = ['memory', 'sqlite'] as const
 export type StoreName = (typeof STORES)[number]
 
-const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 120)
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 90)
 const SEED = process.env['HOLDFAST_SEED']
 /** For tests whose length depends on the number of runs. */
 export const PATIENCE: { timeout: number } = { timeout: 600_000 + RUNS * 1000 }
 
+interface PropertyFixture extends StoreFixture {
+  /** The part of a property's runs that this store has. */
+  readonly runs: number
+  reset(): void
+}
+
 /** A store for the tests of one file: one shared file, or a new memory store for each history. */
-export function storeFixture(name: StoreName): StoreFixture & { reset(): void } {
+export function storeFixture(name: StoreName): PropertyFixture {
   const clock = new ManualClock()
   const dead = new Set<string>()
   const liveness = (driver: string): Liveness => (dead.has(driver) ? 'dead' : 'alive')
@@ -38,6 +44,7 @@ export function storeFixture(name: StoreName): StoreFixture & { reset(): void } 
   return {
     clock,
     dead,
+    runs: name === 'memory' ? 2 / 3 : 1 / 3,
     get store() {
       store ??= open()
       return store
@@ -49,8 +56,8 @@ export function storeFixture(name: StoreName): StoreFixture & { reset(): void } 
 }
 
 export interface Property<Extra> extends HistoryOptions {
-  readonly fixture: StoreFixture & { reset(): void }
-  /** This property's share of all runs; half of it on each store. */
+  readonly fixture: PropertyFixture
+  /** This property's share of all runs: two thirds of it in memory, one on SQLite, where a run costs more. */
   readonly share: number
   /** Inputs of the property beside the history. */
   readonly extra?: fc.Arbitrary<Extra>
@@ -62,7 +69,7 @@ export function forAll<Extra = undefined>(
   check: (author: Author, moves: readonly Move[], extra: Extra) => Promise<void>,
 ): () => Promise<void> {
   const { fixture, share } = property
-  const numRuns = Math.max(1, Math.round((RUNS * share) / STORES.length))
+  const numRuns = Math.max(1, Math.round(RUNS * share * fixture.runs))
   const extra = property.extra ?? (fc.constant(undefined) as fc.Arbitrary<Extra>)
   const law = fc.asyncProperty(histories(property), extra, (moves, more) => {
     fixture.reset()

@@ -74,8 +74,9 @@ it('an inbox that others fill between two turns refuses one message and is drain
   await fill(store)
   const { error } = await agent.executeTurn('mine', { key: 'mine' }).outcome
   expect(error?.code).toBe('inbox-full')
-  await drainedTo(store, 0)
+  await drainedTo(store, MAX_PENDING - 100)
   expect((await inputs(store)).some(({ key }) => key === 'mine')).toBe(false)
+  await agent.shutdown()
 })
 
 it('a stored message whose driver fails is told as stored, and one that is not stored is refused', async () => {

@@ -7,6 +7,7 @@ import type { Json, RequestData } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
+import { programFile } from '../build/programs.ts'
 import { type Death, eagerTimer, livenessOf, Mortal } from '../recovery/mortal.ts'
 import { bench, calls, entryLines, KEY, openSqlite, probe, quiet, sqlitePath } from '../turn/kit.ts'
 
@@ -115,7 +116,7 @@ describe('a grant', () => {
     await approve(agent, { approved: true, scope: 'always' })
     await agent.shutdown()
     await store.close()
-    const child = new URL('grants-child.ts', import.meta.url).pathname
+    const child = programFile('test/plugin/grants-child.ts')
     const { stdout, stderr } = spawnSync(process.execPath, [child, path], { encoding: 'utf8' })
     expect([stderr, JSON.parse(stdout)]).toEqual([
       '',

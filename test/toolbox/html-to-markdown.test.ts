@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { LimitedProcess, runInProcess } from '../../src/base/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { htmlToMarkdown } from '../../src/toolbox/html-to-markdown.ts'
+import { programFile } from '../build/programs.ts'
 import { PATIENCE_MS } from '../patience.ts'
 
 const URL_OF_PAGE = 'https://example.com/a/page.html'
@@ -107,7 +108,7 @@ it('without turndown the process says so', async () => {
 
 it.each(['heap', 'buffers'])('a bomb of %s ends its process, and not this one', async (kind) => {
   const limits = {
-    module: new URL('./memory-bomb.ts', import.meta.url),
+    module: pathToFileURL(programFile('test/toolbox/memory-bomb.ts')),
     megabytes: 160,
     timeoutMs: PATIENCE_MS,
   }

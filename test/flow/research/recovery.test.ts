@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { askResearch, researchAssistant } from '../../../src/flow/research/index.ts'
 import type { Channels, Graph, GraphOptions } from '../../../src/graph/index.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
+import { programFile } from '../../build/programs.ts'
 import { type Cut, cutOff, deathsIn, wrongWith } from '../../graph/recovery-cut.ts'
 import type { GraphPlay } from '../../graph/recovery-world.ts'
 import { memoryCorpus, memoryWeb, researchModel } from './kit.ts'
@@ -70,7 +71,7 @@ test('a session goes on in another process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-research-'))
   const path = join(folder, 'talk.db')
   try {
-    const child = spawnSync(process.execPath, [join(import.meta.dirname, 'first-process.ts'), path], {
+    const child = spawnSync(process.execPath, [programFile('test/flow/research/first-process.ts'), path], {
       encoding: 'utf8',
     })
     expect(child.stderr).toBe('')

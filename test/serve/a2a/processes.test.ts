@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programFile } from '../../build/programs.ts'
 import { until } from '../../turn/kit.ts'
 import { CLIENTS, type ClientName, connect, officialClient, type Seen, type TestClient } from './clients.ts'
 
@@ -20,7 +21,7 @@ interface Server {
 
 async function start(port = 0): Promise<Server> {
   const child = fork(
-    join(import.meta.dirname, 'server-process.ts'),
+    programFile('test/serve/a2a/server-process.ts'),
     [folder, String(port), receiver.origin],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

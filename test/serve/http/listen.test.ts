@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -9,6 +8,7 @@ import { createHost } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
 import { createHttp, listen } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
+import { programFile } from '../../build/programs.ts'
 import { until } from '../../turn/kit.ts'
 import { open } from './kit.ts'
 
@@ -141,7 +141,7 @@ describe('a listening server', () => {
   })
 
   test('an open stream keeps nothing of the 1,000 events that it has sent', async () => {
-    const program = fileURLToPath(new URL('open-stream-process.ts', import.meta.url))
+    const program = programFile('test/serve/http/open-stream-process.ts')
     const { stdout } = await promisify(execFile)(process.execPath, [program])
     expect(Number(stdout)).toBeLessThan(100)
   })
