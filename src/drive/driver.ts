@@ -20,7 +20,9 @@ import { chain, type MaybePromise } from '../base/index.ts'
 import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
+  ENTRY_KINDS,
   type Entry,
+  type EntryData,
   type ErrorCode,
   HoldfastError,
   type NewEntry,
@@ -30,7 +32,7 @@ import {
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
-import { deferredWrites, owedTo, resultsIn } from './deferred-writes.ts'
+import { deferredWrites, owedTo } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
@@ -62,6 +64,11 @@ export class Driver {
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
   readonly #stop = new StopRequest()
+  /**
+   * Results of effects that ended here, until they are durable. What is left when the ownership ends is posted: so a
+   * result is stored or posted, however its turn is left (R4).
+   */
+  readonly #results = new Map<string, Settled>()
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
 
@@ -229,7 +236,6 @@ export class Driver {
           continue
         }
         batch.refused(refusal)
-        this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
       batch.stored()
@@ -240,19 +246,11 @@ export class Driver {
     return ON
   }
 
-  /** Undefined if the turn is lost meanwhile: an effect may never end, and later results are posted to the inbox (R4). */
+  /** Undefined if the turn is lost meanwhile: its effects may never end, and its later batches come to nothing. */
   #next(loop: Loop): Promise<IteratorResult<Batch, boolean> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Batch, boolean> | undefined>()
-    let isLost = false
-    this.#leaveStep = () => {
-      isLost = true
-      resolve(undefined)
-    }
-    const arrived = (result: IteratorResult<Batch, boolean>): void => {
-      if (isLost && !result.done) this.#postResults(result.value.entries)
-      else resolve(result)
-    }
-    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(arrived, reject)
+    this.#leaveStep = () => resolve(undefined)
+    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(resolve, reject)
     return promise
   }
 
@@ -280,9 +278,9 @@ export class Driver {
     return progress
   }
 
-  #isDriving(loop: Loop): boolean {
+  #isDriving({ interrupt }: Pick<Loop, 'interrupt'>): boolean {
     const { state } = this.ownership
-    return state.is === 'driving' && state.loop === loop
+    return state.is === 'driving' && state.loop.interrupt === interrupt
   }
 
   /** Leaves the state that an error has ended (S4, S5). */
@@ -294,7 +292,7 @@ export class Driver {
       return
     }
     if (state.is === 'driving') {
-      this.#postUnsavedResults()
+      this.#postResults()
       this.#options.telemetry?.leave()
       this.ownership.broke()
       await this.#closeLoop(state.loop, why)
@@ -308,7 +306,7 @@ export class Driver {
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
-    this.#postUnsavedResults()
+    this.#postResults()
     this.#options.telemetry?.leave()
     this.ownership.lost(why)
     // Not awaited: a tool that never ends must not keep this process from following the turn.
@@ -385,17 +383,27 @@ export class Driver {
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
-  /** Buffered results are not lost with the ownership (R4). */
-  #postUnsavedResults(): void {
-    this.#postResults(this.journal.unsaved, this.journal.saved)
+  #ended(of: Pick<Loop, 'interrupt'>, callId: string, settled: Settled): void {
+    if (settled.status === 'unknown') return
+    if (this.#isDriving(of)) this.#results.set(callId, settled)
+    else this.#late(callId, settled)
   }
 
-  /** Posts results that are in no journal, for the turn's new driver. */
-  #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
-    for (const [callId, settled] of resultsIn(entries, session)) this.#late(callId, settled)
+  /** An entry is durable. A result here is better than an end without one, so it stays to be posted. */
+  #stored({ type, data }: Entry): void {
+    if (type === 'tool.end' || type === 'effect.end') {
+      const { callId, status } = data as EntryData['tool.end']
+      if (status !== 'unknown') this.#results.delete(callId)
+    } else if (ENTRY_KINDS.get(type)?.ends) this.#postResults()
+  }
+
+  /** Posts the results that this driver will not store. */
+  #postResults(): void {
+    for (const [callId, settled] of this.#results) this.#late(callId, settled)
   }
 
   #late(callId: string, settled: Settled): void {
+    this.#results.delete(callId)
     deferredWrites(this.#options).postResult({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
@@ -422,7 +430,8 @@ export class Driver {
     return { batches: this.#options.run(this.#scope(posts, signals), this.journal), ...signals }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt, release }: Omit<Loop, 'batches'>): LoopScope {
+  #scope(posts: readonly NewInboxEntry[], signals: Omit<Loop, 'batches'>): LoopScope {
+    const { cancel, interrupt, release } = signals
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     return {
       key,
@@ -440,10 +449,11 @@ export class Driver {
       cancelledOrLost: interrupt.signal,
       cancelledLostOrReleased: release.signal,
       stopping: this.#stop.stopping,
-      mayAct: () => this.#mayAct(interrupt),
+      mayAct: () => this.#mayAct(signals),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
+      ended: (callId, settled) => this.#ended(signals, callId, settled),
       late: (callId, settled) => this.#late(callId, settled),
     }
   }
@@ -460,10 +470,9 @@ export class Driver {
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #mayAct(of: AbortController): MaybePromise<void> {
+  #mayAct(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
     const { ownership } = this
-    const { state } = ownership
-    if (state.is !== 'driving' || state.loop.interrupt !== of) throw ownership.lossError()
+    if (!this.#isDriving(of)) throw ownership.lossError()
     if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(of))
   }
 
@@ -474,6 +483,7 @@ export class Driver {
 
   #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
+    if (how !== 'unsaved' && this.#results.size > 0) this.#stored(entry)
     if (how !== 'saved') this.vault.follow(entry, session)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)
