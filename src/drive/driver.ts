@@ -7,9 +7,10 @@
  *   owned, moved, fenced        `#step`: no failure of a caller; the pump follows the owner, or tries again
  *   a batch that does not fit   `#begin`, `#advance`: the loop gets the refusal, and yields another batch
  *   posts that do not fit       `#open`: the claim is repeated without them, and their caller is refused (P3)
- *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused
+ *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused; a claim
+ *                               whose replies were all lost may be stored, so it owes one, too
  *
- * A loss (`fenced`, `erased`) is decided in one of three places, and ends in `#lose`:
+ * A loss (`fenced`, `erased`, of this journal) is decided in one of three places, and ends in `#lose`:
  *
  *   an append or `mayAct` of a loop     driving            `#abandon`, with the error of the step
  *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
@@ -20,26 +21,25 @@ import { chain, type MaybePromise } from '../base/index.ts'
 import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
-  ENTRY_KINDS,
   type Entry,
-  type EntryData,
   type ErrorCode,
   HoldfastError,
   type NewEntry,
   type NewInboxEntry,
   type Principal,
 } from '../protocol/index.ts'
-import type { Credentials, Settled } from '../tool/index.ts'
+import type { Credentials } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
 import { deferredWrites, owedTo } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
+import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
-import { isLoss, Ownership } from './ownership.ts'
+import { Ownership } from './ownership.ts'
 import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
 import { decisionOf, interruptLoop, isActing, isRunning, type Loop, type State } from './state.ts'
@@ -64,11 +64,10 @@ export class Driver {
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
   readonly #stop = new StopRequest()
-  /**
-   * Results of effects that ended here, until they are durable. What is left when the ownership ends is posted: so a
-   * result is stored or posted, however its turn is left (R4).
-   */
-  readonly #results = new Map<string, Settled>()
+  readonly #results = new EffectResults((callId, settled) => {
+    const { driver } = this.#options
+    deferredWrites(this.#options).postResult({ ...settled, callId }, driver, this.ownership)
+  })
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
 
@@ -287,17 +286,17 @@ export class Driver {
   async #abandon(why: unknown): Promise<void> {
     const { state } = this.ownership
     if (state.is === 'opening') this.ownership.refused()
-    if (isLoss(why)) {
+    if (this.ownership.isOwnLoss(why)) {
       if (this.ownership.isOwner) this.#lose(why)
       return
     }
     if (state.is === 'driving') {
-      this.#postResults()
+      this.#results.postAll()
       this.#options.telemetry?.leave()
       this.ownership.broke()
       await this.#closeLoop(state.loop, why)
     }
-    if (!this.ownership.isOwner || this.journal.hasUnsaved) return
+    if (!this.ownership.owesRelease) return
     const owed = deferredWrites(this.#options)
     owed.release(this.ownership)
     await owed.tried()
@@ -306,7 +305,7 @@ export class Driver {
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
-    this.#postResults()
+    this.#results.postAll()
     this.#options.telemetry?.leave()
     this.ownership.lost(why)
     // Not awaited: a tool that never ends must not keep this process from following the turn.
@@ -383,30 +382,6 @@ export class Driver {
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
-  #ended(of: Pick<Loop, 'interrupt'>, callId: string, settled: Settled): void {
-    if (settled.status === 'unknown') return
-    if (this.#isDriving(of)) this.#results.set(callId, settled)
-    else this.#late(callId, settled)
-  }
-
-  /** An entry is durable. A result here is better than an end without one, so it stays to be posted. */
-  #stored({ type, data }: Entry): void {
-    if (type === 'tool.end' || type === 'effect.end') {
-      const { callId, status } = data as EntryData['tool.end']
-      if (status !== 'unknown') this.#results.delete(callId)
-    } else if (ENTRY_KINDS.get(type)?.ends) this.#postResults()
-  }
-
-  /** Posts the results that this driver will not store. */
-  #postResults(): void {
-    for (const [callId, settled] of this.#results) this.#late(callId, settled)
-  }
-
-  #late(callId: string, settled: Settled): void {
-    this.#results.delete(callId)
-    deferredWrites(this.#options).postResult({ ...settled, callId }, this.#options.driver, this.ownership)
-  }
-
   /** True if there is a turn to open or to continue. */
   get hasWork(): boolean {
     if (!this.#pending.isEmpty() || !this.journal.isInboxEmpty) return true
@@ -453,8 +428,8 @@ export class Driver {
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
-      ended: (callId, settled) => this.#ended(signals, callId, settled),
-      late: (callId, settled) => this.#late(callId, settled),
+      ended: (callId, settled) => this.#results.ended(callId, settled, this.#isDriving(signals)),
+      late: (callId, settled) => this.#results.late(callId, settled),
     }
   }
 
@@ -483,7 +458,7 @@ export class Driver {
 
   #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
-    if (how !== 'unsaved' && this.#results.size > 0) this.#stored(entry)
+    if (how !== 'unsaved') this.#results.stored(entry)
     if (how !== 'saved') this.vault.follow(entry, session)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)

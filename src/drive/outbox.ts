@@ -91,7 +91,7 @@ export class Outbox {
     this.#carried = undefined
   }
 
-  /** The claim was not granted: its posts are queued again, unless others are. */
+  /** The claim was not granted, or no reply to it came: its posts are queued again, unless others are. */
   returned(): void {
     this.#queued ??= this.#carried
     this.#carried = undefined

@@ -3,9 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { systemClock, systemIds, systemTimer } from '../../src/base/index.ts'
 import { Driver } from '../../src/drive/driver.ts'
 import type { DriverOptions } from '../../src/drive/driver-options.ts'
+import type { Batch } from '../../src/loop/index.ts'
 import { HoldfastError, type Json, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import { faultyStore } from '../../src/testing/faulty-store.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { decorate } from '../ownership/decorate.ts'
 import { bench, calls, gate, journal, KEY, type Probe, probe, quiet, until } from '../turn/kit.ts'
 
 const BEAT_MS = 10_000
@@ -130,12 +135,8 @@ describe('the result of a lost turn', () => {
 })
 
 it('a result is posted if the loop fails before its batch', async () => {
-  const store = memoryStore()
-  await store.append({ key: KEY, id: 'first', since: 0, inbox: [{ type: 'input', key: 'in1', data: {} }] })
-  const driver = driverOf(store, async function* (scope) {
-    const principal = LOCAL_OWNER
-    const start = { type: 'turn.start', turn: 1, data: { principal }, takes: ['in1'] }
-    yield { entries: [start], next: 'tools', stored: () => {}, refused: () => undefined }
+  const { driver, store } = await driving(async function* (scope) {
+    yield START
     scope.ended('call_1', { status: 'ok', output: 'receipt 7' })
     throw new HoldfastError('store-full', { message: 'A read of the loop failed.' })
   })
@@ -143,6 +144,71 @@ it('a result is posted if the loop fails before its batch', async () => {
   await expect(driver.step()).rejects.toThrow('A read of the loop failed.')
   expect((await journal(store)).slice(3)).toEqual(['4 late-result call_1 ok', '5 release trouble'])
 })
+
+describe('an owner that cannot go on releases the conversation', () => {
+  it.each(['fenced', 'erased'] as const)('when another journal refuses a write as %s', async (code) => {
+    const { driver, store } = await driving(async function* () {
+      yield START
+      throw new HoldfastError(code, { message: 'Another journal was refused.' })
+    })
+    await driver.step()
+    await driver.step().catch(() => {})
+    expect((await journal(store)).slice(3)).toEqual(['4 release trouble'])
+  })
+
+  it('when every reply to its claim was lost', async () => {
+    const store = faultyStore(memoryStore(), [{ at: (_, n) => n > 1 && n < 7, how: 'fail', when: 'after' }])
+    const { driver } = await driving(async function* () {
+      yield START
+      return true
+    }, store)
+    await expect(driver.step()).rejects.toMatchObject({ code: 'ambiguous' })
+    expect((await journal(store)).slice(1)).toEqual([
+      '2 claim 1',
+      '3 turn.start takes 1',
+      '4 release trouble',
+    ])
+    expect(driver.ownership.state.is).toBe('free')
+  })
+})
+
+it('a process that was frozen asks no model for a turn that it has lost', async () => {
+  const clock = new ManualClock(1000)
+  const memory = memoryStore({ clock })
+  let isFrozen = false
+  const store = decorate(memory, {
+    append: async (request) => {
+      const receipt = await memory.append(request)
+      if (isFrozen || !request.entries?.some(({ type }) => type === 'model.start')) return receipt
+      isFrozen = true
+      await fence(memory)
+      clock.advance(2 * BEAT_MS)
+      return receipt
+    },
+  })
+  const model = new ScriptedModel(['Hello'])
+  // Its timers do not fire while it is frozen.
+  const { agent } = bench({ model, store, clock, timer: new ManualClock() })
+  expect((await agent.executeTurn('Hi').outcome).text).toBe('Hello')
+  expect((await journal(memory)).slice(4)).toEqual([
+    ...['5 claim 2', '6 release taken over', '7 claim 3'],
+    ...['8 model.start 1', '9 model.end "Hello"', '10 turn.end stop'],
+  ])
+  expect(model.calls).toHaveLength(1)
+})
+
+const START: Batch = {
+  entries: [{ type: 'turn.start', turn: 1, data: { principal: LOCAL_OWNER }, takes: ['in1'] }],
+  next: 'tools',
+  stored: () => {},
+  refused: () => undefined,
+}
+
+/** A driver of a conversation with one input. */
+async function driving(run: DriverOptions['run'], store: Store = memoryStore()) {
+  await store.append({ key: KEY, id: 'first', since: 0, inbox: [{ type: 'input', key: 'in1', data: {} }] })
+  return { driver: driverOf(store, run), store }
+}
 
 function driverOf(store: Store, run: DriverOptions['run']): Driver {
   const time = { clock: systemClock, timer: systemTimer, ids: systemIds }
