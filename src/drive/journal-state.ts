@@ -99,11 +99,6 @@ export class JournalState {
     return this.#unsaved !== undefined
   }
 
-  /** The session without the buffered entries. */
-  get saved(): Session {
-    return this.#unsaved?.before ?? this.#session
-  }
-
   get session(): Session {
     return this.#session
   }
@@ -188,7 +183,7 @@ export class JournalState {
     return this.#isLoaded && this.#published <= this.#seen
   }
 
-  /** Brings the journal up to date with as few reads as possible. Not for an owner, whose receipts do that. */
+  /** Brings the journal up to date with as few reads as possible. Not while receipts do that (`isKeptCurrent`). */
   async bringUpToDate(): Promise<void> {
     const isBehind = this.#published > this.#seen
     if (!this.#isLoaded || (isBehind && !(await this.readInbox()))) await this.load()

@@ -95,6 +95,7 @@ function execute(call: EffectCall): Promise<Settled> {
         () => runCall(made),
       ),
     )
+    run.scope.ended(callId, settled)
     return appendEnd(call, settled)
   })()
   run.underWay.set(callId, working)
@@ -115,7 +116,7 @@ async function recover(call: EffectCall, known: Known): Promise<Settled> {
 }
 
 export const UNKNOWN =
-  'Begun, and nobody can say whether it happened: the process that did it is gone. Find out before doing it again.'
+  'Begun, and nobody can say whether it happened: its result has not come. Find out before doing it again.'
 
 /** Settles once (R4): a result that comes after the run has continued is posted as late. */
 function appendEnd(
@@ -182,7 +183,8 @@ function effectTool<T>(
 }
 
 function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
-  if (end.kind === 'settled') return end
+  const { kind, ...settled } = end
+  if (kind === 'settled') return settled as Settled
   const error = 'An effect cannot ask. Ask with interrupt() before it.'
   return { status: 'error', output: { error, code: 'invalid-question' } }
 }

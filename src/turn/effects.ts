@@ -49,7 +49,13 @@ export async function* runGroup(
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (one) => {
-    ended.push({ callId: one.context.callId, end: await observedCall(run, one) })
+    const { callId } = one.context
+    const end = await observedCall(run, one)
+    if (end.kind === 'settled') {
+      const { kind: _, ...settled } = end
+      run.scope.ended(callId, settled)
+    }
+    ended.push({ callId, end })
     bell.resolve()
   })
   try {
@@ -66,13 +72,11 @@ export async function* runGroup(
       if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {
-    // The turn may be lost: results of running calls are awaited, and posted as late results (R4).
+    // The turn may be lost: running calls are awaited, so that their results are posted before the loop ends (R4).
     await Promise.all(running)
     // A hook that timed out takes nothing away from the turn.
     const isOurs = endsTurn(error) || (error instanceof Interrupted && run.cancelledOrTimedOut.aborted)
-    for (const one of ended)
-      if (isOurs) await appendEnd(run, one, readyOf(group, one.callId))
-      else if (one.end.kind === 'settled') run.scope.late(one.callId, one.end)
+    if (isOurs) for (const one of ended) await appendEnd(run, one, readyOf(group, one.callId))
     throw error
   }
 }
