@@ -386,9 +386,9 @@ export function isLoss(error: unknown): error is HoldfastError {
   return HoldfastError.is(error, 'fenced') || HoldfastError.is(error, 'erased')
 }
 
-/** True if an append may have been stored: its outcome is unknown, or an earlier attempt at it failed in an unknown way. */
+/** True if an append may have been stored (`persist`). */
 function isUnclear(error: unknown): boolean {
-  return !HoldfastError.is(error) || error.code === 'ambiguous' || error.code.startsWith('store-')
+  return !HoldfastError.is(error) || error.code === 'ambiguous'
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
