@@ -18,7 +18,7 @@
  *                                                          is still held: a turn that has ended meanwhile is not lost
  */
 import { chain, type MaybePromise } from '../base/index.ts'
-import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
+import { readTurn, type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
@@ -40,7 +40,6 @@ import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { Ownership } from './ownership.ts'
-import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
 import { decisionOf, interruptLoop, isActing, isRunning, type Loop, type State } from './state.ts'
 import { StopRequest } from './stop-request.ts'

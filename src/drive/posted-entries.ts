@@ -1,4 +1,5 @@
 /** Finds a past inbox entry and the turns that came of it, newest first: repeated keys are seldom old. */
+import { readTurn } from '../journal/index.ts'
 import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 
@@ -44,14 +45,6 @@ function beginsWithInput({ type, takes = [] }: Entry): boolean {
 
 function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
-}
-
-/** The bound of a turn that is read whole. */
-const MAX_ENTRIES = 100_000
-
-/** The entries from the first input of a turn to its end. */
-export function readTurn(store: Store, key: ContextKey, turn: number): Promise<readonly Entry[]> {
-  return store.read(key, { turn, limit: MAX_ENTRIES })
 }
 
 /**

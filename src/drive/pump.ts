@@ -183,7 +183,7 @@ export class Pump {
         subscribers.follow(entry)
         if (entry.type === 'release') break
         // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
-        if (entry.type === 'turn.end' && !subscribers.hasWaiting) break
+        if (entry.type === 'turn.end' && !subscribers.hasUntakenInput) break
       }
     } finally {
       wake.abort()
