@@ -16,7 +16,7 @@ import {
 } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { accountFor, appendTurnEnd, waitingFor } from './end-turn.ts'
-import { takeAnswers } from './requests.ts'
+import { hasLastingGrant, takeAnswers } from './requests.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /**
@@ -65,7 +65,8 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
     if (continuing?.credentials) answerCredentials(run)
     return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
   }
-  return first?.type === 'input' ? opened() : chain(takeAnswers(run), opened)
+  // A lasting grant is an effect, and none comes before the claim: its answer is taken once the turn is durable.
+  return first?.type === 'input' || hasLastingGrant(run) ? opened() : chain(takeAnswers(run), opened)
 }
 
 /** True if the input was posted before a request that is open now. */
