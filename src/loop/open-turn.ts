@@ -79,17 +79,19 @@ function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
 function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
   const takes = input.key === undefined ? [] : [input.key]
   const { parked, graph } = run.session
-  const { principal, limits, metadata, credentials, outputSchema } = dataOf(input, 'input')
+  const given = dataOf(input, 'input')
+  const { principal, credentials, outputSchema } = given
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
+  // Those of the parked calls stay theirs: nothing runs in the turn of the input.
   const fields = {
     principal,
-    limits,
-    metadata,
+    limits: parked?.limits,
+    metadata: parked?.metadata,
     credentials: needed,
     outputSchema: outputSchema ?? run.session.outputSchema,
   } as RequestFields
   try {
-    checkRequestFields(fields)
+    checkRequestFields(given)
     startTurn(run, fields, { takes })
     queue(input)
   } catch (error) {

@@ -82,6 +82,44 @@ describe.each(STORES)('a call that needs approval, on %s', (_, open) => {
   })
 })
 
+describe('limits and metadata of a turn that waits', () => {
+  const seen: unknown[] = []
+  const pay = probe('pay', (_, { metadata }) => void seen.push(metadata), { approve: 'always' })
+  const twoCalls = [calls(['pay', { n: 1 }], ['pay', { n: 2 }]), 'Paid']
+  const options = { limits: { toolCalls: 1 }, metadata: { dryRun: true, by: 'ann' } }
+  const yes = { 'call_1/approval': true, 'call_2/approval': true }
+
+  const overriding = { limits: { toolCalls: 2, iterations: 5 }, metadata: { by: 'bob' } }
+  it.each([
+    { name: 'hold for the turn that takes the answers', given: {}, by: 'ann', count: 1 },
+    { name: 'are overridden one by one', given: overriding, by: 'bob', count: 2 },
+  ])('$name', async ({ given, by, count }) => {
+    seen.length = 0
+    const { agent } = bench({ script: twoCalls, tools: [pay] })
+    await agent.executeTurn('Pay', options).outcome
+    const { reason } = await agent.answer(yes, given).outcome
+    expect(reason).toBe(count === 1 ? 'limit' : 'stop')
+    expect(seen).toEqual(Array.from({ length: count }, () => ({ dryRun: true, by })))
+  })
+
+  it('hold after a second wait, in another process, and not for a turn that dismisses the calls', async () => {
+    seen.length = 0
+    const script = [...twoCalls, calls(['pay', { n: 3 }], ['pay', { n: 4 }]), 'Paid']
+    const { agent, another } = bench({ script, tools: [pay] })
+    await agent.executeTurn('Pay', options).outcome
+    await agent.answer({ 'call_1/approval': true }).outcome
+    await agent.shutdown()
+    const next = another()
+    expect(await next.answer({ 'call_2/approval': true }).outcome).toMatchObject({ reason: 'stop' })
+    expect(seen).toEqual([options.metadata, options.metadata])
+    await next.executeTurn('Pay', options).outcome
+    const told: unknown[] = []
+    const third = another({ on: { afterUserInput: ({ metadata }) => void told.push(metadata) } })
+    await third.executeTurn('Do not').outcome
+    expect(told).toEqual([{}])
+  })
+})
+
 describe('a request that nobody answers', () => {
   it('expires, and the next turn tells the model so', async () => {
     const tools = [asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })]
