@@ -8,10 +8,13 @@ import {
   entryLines,
   journal,
   openSqlite,
+  type Probe,
   probe,
+  quiet,
   STORES,
   said,
   sqlitePath,
+  until,
 } from './kit.ts'
 
 const HOUR = 3_600_000
@@ -79,6 +82,45 @@ describe.each(STORES)('a call that needs approval, on %s', (_, open) => {
     ])
     expect(pay.ran).toEqual([])
     await said(store)
+  })
+})
+
+describe('an approval of a call whose twin became unknown afterwards', () => {
+  /** Pays twice with the same arguments; the first payment never ends. */
+  const paying = async (twins: number) => {
+    const pay: Probe = probe('pay', () => (pay.ran.length === 1 ? new Promise(() => {}) : 'paid'), {
+      approve: 'always',
+      exclusive: true,
+      timeoutMs: 50,
+    })
+    const names = Array.from({ length: twins }, () => 'pay')
+    const { agent, clock } = bench({ script: [calls(...names), 'Done'], tools: [pay] })
+    const { requests } = await agent.executeTurn('Pay').outcome
+    const turn = agent.answer(Object.fromEntries(requests.map(({ requestId }) => [requestId, true])))
+    await until('the first call runs', () => pay.ran.length === 1)
+    await quiet()
+    clock.advance(50)
+    return { agent, pay, outcome: await turn.outcome }
+  }
+
+  it('does not cover it: the person is asked again, and told why', async () => {
+    const { agent, pay, outcome } = await paying(2)
+    expect([outcome.reason, pay.ran]).toEqual(['input-required', ['call_1']])
+    expect(outcome.requests).toMatchObject([
+      { requestId: 'call_2/approval-2', prompt: expect.stringContaining('was started before') },
+    ])
+    expect(await agent.answer({ 'call_2/approval-2': true }).outcome).toMatchObject({ reason: 'stop' })
+    expect(pay.ran).toEqual(['call_1', 'call_2'])
+  })
+
+  it('is asked for each of several, and a refusal counts', async () => {
+    const { agent, pay, outcome } = await paying(3)
+    expect(outcome.requests.map(({ requestId }) => requestId)).toEqual([
+      'call_2/approval-2',
+      'call_3/approval-2',
+    ])
+    await agent.answer({ 'call_2/approval-2': false, 'call_3/approval-2': false }).outcome
+    expect(pay.ran).toEqual(['call_1'])
   })
 })
 
