@@ -32,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 11
+export const SESSION_FORMAT = 12
 
 export type Session = {
   readonly seq: number
@@ -99,6 +99,9 @@ export type Parked = {
   readonly requests: readonly Request[]
   /** Requested with credentials, which the driver of the calls needs (R19). */
   readonly credentials?: true
+  /** Given with the turn that waits; they count for the turn that continues it. */
+  readonly limits?: JsonObject
+  readonly metadata?: JsonObject
   /** A message was taken that neither a model nor a hook has seen. */
   readonly fresh?: true
 }

@@ -33,9 +33,21 @@ export function request(run: RunBase, { id, expiresInMs, ...question }: Question
   })
 }
 
-/** True if the draft has to be durable before `findCredentials`: they come with taken inbox entries. */
+/**
+ * True if the draft has to be durable before `findCredentials`: credentials come with taken inbox entries, and a grant
+ * for all conversations is stored outside of this one.
+ */
 export function isCommittedFirst(run: RunBase): boolean {
-  return run.open.credentials === true && !run.draft.isEmpty
+  return !run.draft.isEmpty && (run.open.credentials === true || hasLastingGrant(run))
+}
+
+/** True if an answer that has come grants calls of all conversations. */
+export function hasLastingGrant({ inbox }: RunBase): boolean {
+  return inbox.some((entry) => {
+    if (entry.type !== 'answer') return false
+    const { value, origin } = dataOf(entry, 'answer')
+    return origin === undefined && confirmationIn(value).scope === 'always'
+  })
 }
 
 /**
@@ -112,7 +124,10 @@ interface GivenGrant {
   readonly principal: Principal
 }
 
-/** Keeps a grant before its answer is taken, so that a crash between the two repeats it and adds nothing. */
+/**
+ * Keeps a grant before its answer is taken, so that a crash between the two repeats it and adds nothing. The answer
+ * itself is in the journal by then, if the grant is for all conversations: see `isCommittedFirst`.
+ */
 async function grant(run: RunBase, { question, value, principal }: GivenGrant): Promise<void> {
   const { scope = 'once' } = question.kind === 'confirmation' ? confirmationIn(value) : {}
   const patterns = offeredGrants(question.about)

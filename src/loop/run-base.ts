@@ -63,7 +63,6 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   #hide<T extends JsonObject>(type: string, data: T): T {
-    if (this.secrets.isEmpty) return data
     const safe = redactEntry(type, data, this.secrets)
     this.scope.callArguments.follow(type, data, safe)
     return safe

@@ -376,7 +376,10 @@ export type RequestData = {
   readonly requestId: string
   readonly kind: string
   readonly prompt: string
-  /** The asker: `approval`, `credentials`, or the tool. */
+  /**
+   * The asker: the runtime as `approval`, `credentials` or `grounding`, or the tool or node by its name. One that has such
+   * a name is `tool:approval`, or `node:approval`.
+   */
   readonly from?: string
   readonly callId?: string
   /** The asker's name for the answer. */
