@@ -27,9 +27,14 @@ export interface HostedAgentConfig
 /** The conversation that an agent is opened for. */
 export type HostSession = ContextKey
 
+/** The agent of one conversation. Its trust is the host's: lists and visitors are decided before a conversation opens. */
+export interface SessionAgentConfig extends Omit<HostedAgentConfig, 'trust'> {
+  readonly trust?: never
+}
+
 export type HostedAgent =
   | HostedAgentConfig
-  | ((session: HostSession) => HostedAgentConfig | Promise<HostedAgentConfig>)
+  | ((session: HostSession) => SessionAgentConfig | Promise<SessionAgentConfig>)
 
 export type HostedGraph = Graph<Channels>
 
