@@ -258,7 +258,11 @@ export class Host {
    */
   async send(key: ContextKey, input: HostInput, options: SendOptions = {}): Promise<HostedTurn> {
     const trusted = await this.#trusted(key, options)
-    return this.#begin(key, (hosted) => hosted.send(input, trusted))
+    const { history } = options
+    return this.#begin(key, async (hosted) => {
+      if (history !== undefined) await hosted.importHistory(history)
+      return hosted.send(input, trusted)
+    })
   }
 
   /** Answers some or all open requests by their ids. */
@@ -416,14 +420,17 @@ export class Host {
     throw new HoldfastError('forbidden', { message: reason, details: { contextId } })
   }
 
-  async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {
+  async #begin(
+    key: ContextKey,
+    begin: (hosted: Hosted) => HostedTurn | Promise<HostedTurn>,
+  ): Promise<HostedTurn> {
     if (this.#state === 'closed') throw closedError()
     const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
     const run = this.#gate.run(keyText(checked), () =>
       this.#pool.use(checked, async (hosted) => {
         if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
-        const turn = begin(hosted)
+        const turn = await begin(hosted)
         begun.resolve(turn)
         await this.#follow(checked, turn)
       }),
