@@ -83,9 +83,12 @@ export interface HostedTurn extends AsyncIterable<TurnEvent> {
   readonly outcome: Promise<HostOutcome>
 }
 
+/** The options of the turn itself. */
+type TurnRequestOptions = Omit<SendOptions, 'history'>
+
 export interface Hosted {
   importHistory(history: NonNullable<SendOptions['history']>): Promise<void>
-  send(input: HostInput, options: SendOptions): HostedTurn
+  send(input: HostInput, options: TurnRequestOptions): HostedTurn
   answer(answers: Readonly<Record<string, Json>>, options: SendOptions): HostedTurn
   cancel(reason?: string): Promise<void>
   requests(): Promise<readonly RequestData[]>
@@ -105,7 +108,7 @@ export class HostedAgentConversation implements Hosted {
     await this.agent.importMessages(messages, defined({ format }))
   }
 
-  send(input: HostInput, { history: _, ...options }: SendOptions): HostedTurn {
+  send(input: HostInput, options: TurnRequestOptions): HostedTurn {
     return this.agent.executeTurn(input as MessageInput | null, options)
   }
 

@@ -11,11 +11,10 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import type { Authenticate } from '../caller.ts'
-import { callerName, unauthorized } from '../caller.ts'
+import { type Authenticate, type Caller, callerName, unauthorized } from '../caller.ts'
 import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
-import { OpenStreams } from '../open-streams.ts'
+import { type OpenStream, OpenStreams } from '../open-streams.ts'
 import {
   badRequest,
   HttpProblem,
@@ -111,7 +110,7 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   const app = await newHono()
   const { maxStreams = 10_000, maxStreamsEach = 100 } = options
   const streams = new OpenStreams(maxStreams, maxStreamsEach)
-  const server = new Server(options, { host, streams, document: () => document })
+  const server = new Server(options, { host, streams, document })
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
@@ -211,23 +210,31 @@ interface Guarded extends Pick<Mount, 'problem'> {
   readonly route: string
 }
 
+interface ServerParts {
+  readonly host: Host
+  readonly streams: OpenStreams
+  readonly document: JsonObject
+}
+
 class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
+  readonly #streams: OpenStreams
   readonly #admission: Admission
   readonly #cors: Cors
   readonly #metrics = new Metrics()
 
-  constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
+  constructor(options: HttpOptions, { host, streams, document }: ServerParts) {
     this.#options = options
+    this.#streams = streams
     this.#cors = new Cors(options.cors ?? [], options.mounts ?? [])
     const { authenticate, requestsPerMinute, authFailuresPerMinute, heartbeatMs = 15_000 } = options
-    const { host } = shared
     this.#admission = new Admission({ host, authenticate, requestsPerMinute, authFailuresPerMinute })
     this.#shared = {
-      ...shared,
+      host,
       heartbeatMs,
-      metrics: () => this.#metrics.text(shared.host, shared.streams.total),
+      metrics: () => this.#metrics.text(host, streams.total),
+      document: () => document,
     }
   }
 
@@ -253,6 +260,7 @@ class Server {
         query: queryOf(request, checks),
         body: await this.#body(request, checks),
         caller,
+        openStream: () => this.#openStream(request, caller),
         server: this.#shared,
       }
       return route.handle(call)
@@ -260,7 +268,7 @@ class Server {
   }
 
   mounted(request: Request, { mount, route, params, address }: MountMatch): Promise<Response> {
-    const { host, streams, heartbeatMs } = this.#shared
+    const { host, heartbeatMs } = this.#shared
     const work = async (seen: Seen): Promise<Response> => {
       const caller = route.isPublic
         ? this.#admission.public(address)
@@ -272,7 +280,7 @@ class Server {
         host,
         heartbeatMs,
         body: () => jsonBody(request, this.#maxBodyBytes),
-        openStream: () => streams.enter(callerName(caller), request),
+        openStream: () => this.#openStream(request, caller),
       })
     }
     return this.guarded(request, { route: mount.name, ...defined({ problem: mount.problem }) }, work)
@@ -301,7 +309,13 @@ class Server {
     const answered = { route, status, ms, ...defined({ caller: seen.caller, code: problem?.code }) }
     this.#options.accessLog?.(accessLine(request, answered))
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
+    // Nobody reads the body of an answer to HEAD: a stream gives its place back.
+    if (request.method === 'HEAD') await response.body?.cancel()
     return this.#finished(request, response)
+  }
+
+  #openStream(request: Request, caller: Caller): OpenStream {
+    return this.#streams.enter(callerName(caller), request)
   }
 
   get #maxBodyBytes(): number {

@@ -1,14 +1,13 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
-import { callerName } from '../caller.ts'
 import { keyHeader } from '../key-header.ts'
 import { notFound } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
-import { streamHeaders, streamResponse } from './stream.ts'
+import { streamResponse } from './stream.ts'
 import { answer, send, streamForm } from './turns.ts'
 
 const ID = '/conversations/{id}'
@@ -333,14 +332,13 @@ async function fork(call: RouteCall): Promise<Response> {
 }
 
 async function events(call: RouteCall): Promise<Response> {
-  const { host, streams, heartbeatMs } = call.server
+  const { host, heartbeatMs } = call.server
   await existing(call)
   const last = Number(call.request.headers.get('last-event-id') ?? Number.NaN)
   const since =
     Number.isSafeInteger(last) && last >= 0 ? last : ((call.query['since'] as number | undefined) ?? 0)
   const form = streamForm(call.request) ?? 'sse'
-  if (call.request.method === 'HEAD') return new Response(null, { headers: streamHeaders(form) })
-  const { signal, leave } = streams.enter(callerName(call.caller), call.request)
+  const { signal, leave } = call.openStream()
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
   return streamResponse(withFlowReplies(host, keyOf(call), stream), { form, onClose: leave })
 }
