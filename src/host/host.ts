@@ -296,14 +296,13 @@ export class Host {
     page: { readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
     const { heads, next } = await this.store.list({ owner, status: 'waiting', ...page })
-    const hosted = heads.filter(({ key: { contextId } }) => this.#catalog.find(contextId))
-    const notices = await Promise.all(
-      hosted.map(async ({ key }) => ({ key, requests: await this.requests(key) })),
-    )
-    return {
-      notices: notices.filter(({ requests }) => requests.length > 0),
-      ...(next === undefined ? {} : { next }),
+    const notices: RequestNotice[] = []
+    // One after the other: a page may have more conversations than may be open.
+    for (const { key } of heads.filter((head) => this.#catalog.find(head.key.contextId))) {
+      const requests = await this.requests(key)
+      if (requests.length > 0) notices.push({ key, requests })
     }
+    return { notices, ...(next === undefined ? {} : { next }) }
   }
 
   /** Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. */
