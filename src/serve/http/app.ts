@@ -11,10 +11,10 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import { type Authenticate, type Caller, callerName, unauthorized } from '../caller.ts'
+import { type Authenticate, unauthorized } from '../caller.ts'
 import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
-import { type OpenStream, OpenStreams } from '../open-streams.ts'
+import { OpenStreams } from '../open-streams.ts'
 import {
   badRequest,
   HttpProblem,
@@ -26,7 +26,8 @@ import {
 } from '../problem.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { addressOf, type HttpConnection } from './address.ts'
-import { Admission, type Seen } from './admission.ts'
+import { Admission, limitName, type Seen } from './admission.ts'
+import { AUTH_UNAVAILABLE } from './authenticate.ts'
 import { Cors } from './cors.ts'
 import { docsPage } from './docs-page.ts'
 import { Metrics } from './metrics.ts'
@@ -260,7 +261,7 @@ class Server {
         query: queryOf(request, checks),
         body: await this.#body(request, checks),
         caller,
-        openStream: () => this.#openStream(request, caller),
+        openStream: () => this.#streams.enter(limitName(caller, address), request),
         server: this.#shared,
       }
       return route.handle(call)
@@ -280,7 +281,7 @@ class Server {
         host,
         heartbeatMs,
         body: () => jsonBody(request, this.#maxBodyBytes),
-        openStream: () => this.#openStream(request, caller),
+        openStream: () => this.#streams.enter(limitName(caller, address), request),
       })
     }
     return this.guarded(request, { route: mount.name, ...defined({ problem: mount.problem }) }, work)
@@ -300,7 +301,7 @@ class Server {
       response = await work(seen)
     } catch (error) {
       problem = this.#problem(error, seen)
-      if (problem.status === 500) this.#failed(error)
+      if (problem.status === 500 || problem.code === AUTH_UNAVAILABLE) this.#failed(error)
       response = respond(problem, request)
     }
     const ms = performance.now() - started
@@ -312,10 +313,6 @@ class Server {
     // Nobody reads the body of an answer to HEAD: a stream gives its place back.
     if (request.method === 'HEAD') await response.body?.cancel()
     return this.#finished(request, response)
-  }
-
-  #openStream(request: Request, caller: Caller): OpenStream {
-    return this.#streams.enter(callerName(caller), request)
   }
 
   get #maxBodyBytes(): number {

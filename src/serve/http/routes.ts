@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
 import { keyHeader } from '../key-header.ts'
-import { notFound } from '../problem.ts'
+import { HttpProblem, notFound, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
@@ -90,6 +90,8 @@ export const ROUTES: readonly Route[] = [
     responses: { 201: { description: 'The id', schema: { type: 'object' } } },
     handle: ({ request, body, caller, server: { host } }) => {
       const { agent } = body as { agent: string }
+      const names = host.namesFor(caller)
+      if (!names.includes(agent)) throw new HttpProblem(unknownAgent(agent, names))
       const fresh = host.newContextId(agent)
       const key = keyHeader(request)
       return json(
