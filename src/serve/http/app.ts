@@ -1,4 +1,5 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
+import type { Context } from 'hono'
 import { debugThrown } from '../../base/index.ts'
 import { type Host, isVisitor } from '../../host/index.ts'
 import {
@@ -133,14 +134,12 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
           ...(context.env as Pick<Matched, 'address'>),
         }),
       )
-  for (const { path, respond } of pageFiles(options.page))
-    app.get(path, (context) =>
-      server.guarded(context.req.raw, { route: 'page' }, () => respond(context.req.raw)),
-    )
-  const docs = docsPage(document)
-  app.get('/docs', (context) => server.guarded(context.req.raw, { route: 'docs' }, docs))
-  app.notFound(async (context) =>
-    server.guarded(context.req.raw, { route: 'none' }, () => {
+  const forEverybody = (route: string, respond: (request: Request) => Response) => (context: Context) =>
+    server.forEverybody(context.req.raw, { route, ...(context.env as Pick<Matched, 'address'>) }, respond)
+  for (const { path, respond } of pageFiles(options.page)) app.get(path, forEverybody('page', respond))
+  app.get('/docs', forEverybody('docs', docsPage(document)))
+  app.notFound(
+    forEverybody('none', () => {
       throw new HttpProblem({
         status: 404,
         code: 'not-found',
@@ -151,9 +150,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   const stops = mounts.map((mount) => mount.start?.({ host, authenticate }))
   return {
     fetch: async (request, connection) => {
-      const preflight = server.preflight(request)
-      const address = addressOf(request, connection, options.proxies ?? 0)
-      return preflight ?? (await app.fetch(request, { address }))
+      if (request.method === 'OPTIONS') return server.preflight(request)
+      return app.fetch(request, { address: addressOf(request, connection, options.proxies ?? 0) })
     },
     isAuthenticated: authenticate !== undefined,
     document,
@@ -239,13 +237,24 @@ class Server {
     }
   }
 
-  /** The answer to a preflight request; undefined for any other. */
-  preflight(request: Request): Response | undefined {
-    if (request.method !== 'OPTIONS') return undefined
-    const allowed = this.#cors.preflight(request)
-    return new Response(null, {
-      status: allowed === undefined ? 403 : 204,
-      headers: { ...SECURITY_HEADERS, ...allowed },
+  preflight(request: Request): Promise<Response> {
+    return this.guarded(request, { route: 'preflight' }, () => {
+      const headers = this.#cors.preflight(request)
+      return headers === undefined
+        ? new Response(null, { status: 403 })
+        : new Response(null, { status: 204, headers })
+    })
+  }
+
+  /** A route that is no operation and needs no caller: limited by address. */
+  forEverybody(
+    request: Request,
+    { route, address }: { readonly route: string; readonly address?: string | undefined },
+    respond: (request: Request) => Response,
+  ): Promise<Response> {
+    return this.guarded(request, { route }, () => {
+      this.#admission.public(address)
+      return respond(request)
     })
   }
 
@@ -308,7 +317,7 @@ class Server {
     this.#metrics.count(route, response.status, ms / 1000)
     const { status } = response
     const answered = { route, status, ms, ...defined({ caller: seen.caller, code: problem?.code }) }
-    this.#options.accessLog?.(accessLine(request, answered))
+    this.#logged(accessLine(request, answered))
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
     // Nobody reads the body of an answer to HEAD: a stream gives its place back.
     if (request.method === 'HEAD') await response.body?.cancel()
@@ -340,10 +349,23 @@ class Server {
     return unknownAgent(agent, caller === undefined ? undefined : this.#shared.host.namesFor(caller))
   }
 
+  #logged(line: AccessLine): void {
+    try {
+      this.#options.accessLog?.(line)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
   #failed(error: unknown): void {
     const { onError } = this.#options
-    if (onError === undefined) debugThrown('A request', error)
-    else onError(error)
+    if (onError === undefined) return debugThrown('A request', error)
+    try {
+      onError(error)
+    } catch (thrown) {
+      // The callback of an embedder changes no answer.
+      debugThrown('onError', thrown)
+    }
   }
 }
 

@@ -336,9 +336,8 @@ async function fork(call: RouteCall): Promise<Response> {
 async function events(call: RouteCall): Promise<Response> {
   const { host, heartbeatMs } = call.server
   await existing(call)
-  const last = Number(call.request.headers.get('last-event-id') ?? Number.NaN)
-  const since =
-    Number.isSafeInteger(last) && last >= 0 ? last : ((call.query['since'] as number | undefined) ?? 0)
+  const last = call.request.headers.get('last-event-id') ?? ''
+  const since = /^\d{1,15}$/.test(last) ? Number(last) : ((call.query['since'] as number | undefined) ?? 0)
   const form = streamForm(call.request) ?? 'sse'
   const { signal, leave } = call.openStream()
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
