@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
 import { keyHeader } from '../key-header.ts'
-import { HttpProblem, notFound, unknownAgent } from '../problem.ts'
+import { HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
@@ -324,13 +324,32 @@ async function fork(call: RouteCall): Promise<Response> {
   const { name } = await existing(call)
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
-  const to =
-    key === undefined
-      ? host.newContextId(name)
-      : `${name}:${hashOf(call.caller.tenant, call.caller.actor, `${keyOf(call).contextId} ${key}`)}`
-  const made = key !== undefined && (await host.reads.info({ ...keyOf(call), contextId: to })) !== undefined
-  if (!made) await host.fork(keyOf(call), { to, ...given('at', at) })
+  if (key === undefined) {
+    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...given('at', at) })
+    return json({ contextId: to }, 201)
+  }
+  // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
+  const { tenant, actor } = call.caller
+  const prefix = `${name}:${hashOf(tenant, actor, `${keyOf(call).contextId} ${key}`)}`
+  const to = at === undefined ? prefix : `${prefix}-${at}`
+  if (!(await isForked(call, prefix, to)))
+    try {
+      await host.fork(keyOf(call), { to, ...given('at', at) })
+    } catch (error) {
+      // The same request at once has made it.
+      if (!(await isForked(call, prefix, to))) throw error
+    }
   return json({ contextId: to }, 201)
+}
+
+/** True if the fork was made under its key before. Throws a problem if another was. */
+async function isForked({ server: { host }, caller }: RouteCall, prefix: string, to: string) {
+  const [made] = (await host.store.list({ owner: ownerOf(caller), prefix, limit: 1 })).heads
+  if (made !== undefined && made.key.contextId !== to)
+    throw new HttpProblem(
+      problemWith('key-reused', 'The Idempotency-Key is that of a fork at another entry. Use a new one.'),
+    )
+  return made !== undefined
 }
 
 async function events(call: RouteCall): Promise<Response> {

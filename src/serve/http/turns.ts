@@ -2,7 +2,7 @@
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
-import { keyHeader } from '../key-header.ts'
+import { isPostedUnder, keyHeader } from '../key-header.ts'
 import { type OpenStream, withStream } from '../open-streams.ts'
 import { HttpProblem } from '../problem.ts'
 import { type BegunTurn, begunTurn, checkFinished, turnEvents } from '../turn-events.ts'
@@ -65,10 +65,26 @@ async function respond(
     )
   const turn = await begunTurn(request())
   const { contextId } = key
-  if (call.query['wait'] !== true) return json({ contextId, since: turn.seq - 1 }, 202)
+  if (call.query['wait'] !== true)
+    return json({ contextId, since: (await firstOf(call, key, turn)) - 1 }, 202)
   const { cause: _, ...outcome } = checkFinished(await turn.outcome)
   return json({ contextId, ...outcome })
 }
+
+/** The position of the first entry of a request: of one that was sent before, that of its message or first answer. */
+async function firstOf({ request, server }: RouteCall, key: ContextKey, turn: BegunTurn): Promise<number> {
+  const idempotencyKey = keyHeader(request)
+  if ('input' in turn.ref || idempotencyKey === undefined) return turn.seq
+  for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
+    const page = await server.host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
+    const first = page.findLast((entry) => isPostedUnder(entry, idempotencyKey))
+    if (first !== undefined) return first.seq
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return turn.seq
+}
+
+const PAGE = 200
 
 interface TurnStream {
   readonly form: StreamForm
