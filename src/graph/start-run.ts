@@ -35,7 +35,7 @@ function startFrom(run: Run, entry: Entry): void {
   startTurn(run, sender, { takes: entry.key === undefined ? [] : [entry.key] })
   settleOpen(run)
   for (const { task, state } of run.session.graph?.tasks ?? [])
-    if (state !== 'ended') run.scope.abandoned?.(task)
+    if (state !== 'ended') run.abandon(task)
   const isFirst = run.session.graph?.queued === undefined
   if (isFirst) return appendStart(run, runInput(run, entry))
   queueInput(run, entry)
