@@ -34,8 +34,7 @@ function startFrom(run: Run, entry: Entry): void {
   const { message: _, values: _values, origin: _origin, ...sender } = dataOf(entry, 'input')
   startTurn(run, sender, { takes: entry.key === undefined ? [] : [entry.key] })
   settleOpen(run)
-  for (const { task, state } of run.session.graph?.tasks ?? [])
-    if (state !== 'ended') run.abandon(task)
+  for (const { task, state } of run.session.graph?.tasks ?? []) if (state !== 'ended') run.abandon(task)
   const isFirst = run.session.graph?.queued === undefined
   if (isFirst) return appendStart(run, runInput(run, entry))
   queueInput(run, entry)
