@@ -274,6 +274,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       },
       lastState: () => this.#stateOf(thread.journal.session),
       done: async () => {
+        await thread.queuedRuns()
         live.delete(thread)
         if (live.size === 0) this.#live.delete(keyText(key))
         await thread.close()
