@@ -13,7 +13,7 @@ import {
   value,
 } from '../../src/graph/index.ts'
 import type { Telemetry } from '../../src/loop/index.ts'
-import { defined, LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { defined, type JsonObject, LOCAL_OWNER, NO_USAGE } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { gate, until } from '../turn/kit.ts'
@@ -50,7 +50,8 @@ function flowOf({ store = memoryStore(), first = Promise.resolve(), credentials,
       if (who === 'ann') await first
       if (who === 'ann') await context.interrupt({ kind: 'confirmation', prompt: 'Now?' })
       const { actor } = context.principal
-      return { ran: `${who} as ${actor} with ${context.credentials['token'] ?? 'nothing'}` }
+      const { token = 'nothing' } = context.credentials as { readonly token?: string }
+      return { ran: `${who} as ${actor} with ${token}` }
     })
     .addEdge(START, 'work')
     .addEdge('work', END)
@@ -155,6 +156,44 @@ describe('a queued run', () => {
     const done = await flow.answer(yes, { contextId, auth: ANN }).outcome
     expect(done.state.ran).toEqual(['ann as ann with [redacted]', 'again as ann with [redacted]'])
     expect((await turnsOf(store)).slice(-3)).toEqual(['3 ann', '3 runs', '3 stop'])
+  })
+
+  it('of format 1, which names no sender, follows in the same turn', async () => {
+    const store = memoryStore()
+    const channels = { who: 'value', ran: 'list' }
+    const turn = (number: number, key: string, entries: readonly { type: string; data: JsonObject }[]) => [
+      {
+        type: 'turn.start',
+        turn: number,
+        data: { principal: { ...LOCAL_OWNER, actor: 'ann' } },
+        takes: [key],
+      },
+      ...entries.map((entry) => ({ ...entry, turn: number, v: 1 })),
+      {
+        ...{ type: 'turn.end', turn: number },
+        data: { outcome: 'input-required', usage: NO_USAGE, durationMs: 1 },
+      },
+    ]
+    const asked = { requestId: 'work.1/answer', callId: 'work.1', name: 'answer', kind: 'confirmation' }
+    const append = async (posted: string, entries: ReturnType<typeof turn>) =>
+      store.append({
+        ...{ key, id: posted, since: (await store.head(key))?.seq ?? 0 },
+        inbox: [{ type: 'input', key: posted, data: { values: { who: posted } } }],
+        claim: { driver: 'elsewhere', leaseMs: 1000 },
+        entries,
+      })
+    const first = [
+      { type: 'graph.start', data: { graph: 'graph', channels, update: { who: 'ann' } } },
+      { type: 'graph.step', data: { tasks: [{ task: 'work.1', node: 'work' }] } },
+      { type: 'request.start', data: { ...asked, prompt: 'Now?' } },
+    ]
+    await append('ann', turn(1, 'ann', first))
+    await append('bob', turn(2, 'bob', [{ type: 'graph.queue', data: { update: { who: 'bob' } } }]))
+    const { state: reached, turn: last } = await flowOf({ store }).answer(yes, {
+      contextId,
+      auth: { actor: 'ann' },
+    }).outcome
+    expect([last, reached.ran]).toEqual([3, ['ann as ann with nothing', 'bob as ann with nothing']])
   })
 
   it('of another person comes after the values that dismiss the question', async () => {
