@@ -161,12 +161,12 @@ describe('a queued run', () => {
   it('of format 1, which names no sender, follows in the same turn', async () => {
     const store = memoryStore()
     const channels = { who: 'value', ran: 'list' }
-    const turn = (number: number, key: string, entries: readonly { type: string; data: JsonObject }[]) => [
+    const turn = (number: number, taken: string, entries: readonly { type: string; data: JsonObject }[]) => [
       {
         type: 'turn.start',
         turn: number,
         data: { principal: { ...LOCAL_OWNER, actor: 'ann' } },
-        takes: [key],
+        takes: [taken],
       },
       ...entries.map((entry) => ({ ...entry, turn: number, v: 1 })),
       {
