@@ -7,6 +7,7 @@ import {
   type ChildContext,
   type ChildResult,
   checkStore,
+  checkUnkeyed,
   leastLimits,
   metadataBelow,
   problemOf,
@@ -116,6 +117,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   stream(input: InputOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
+      checkUnkeyed(input, options.key)
       checkKey(options)
       checkLimits(options.limits)
       const values =
@@ -272,6 +274,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       },
       lastState: () => this.#stateOf(thread.journal.session),
       done: async () => {
+        await thread.queuedRuns()
         live.delete(thread)
         if (live.size === 0) this.#live.delete(keyText(key))
         await thread.close()

@@ -110,9 +110,10 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
     endAtLimit(run, limit)
     return
   }
+  const { turn } = run.open
   appendStep(run, { next, changes })
   if (isOver) finish(run, next)
-  if (run.session.open !== undefined) yield run.commit('tools')
+  if (run.session.open?.turn === turn) yield run.commit('tools')
 }
 
 /**

@@ -56,6 +56,8 @@ const MAX_HEARTBEAT_MS = 1000
 export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
+  /** The newest turn that this process began for a queued run. */
+  #queuedTurn: number | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -73,7 +75,8 @@ export class Thread {
       run: (scope) => {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
-        const own = { graph: definition, limits, childScope, entries: this.#entries }
+        const onQueuedTurn = (turn: number): void => void (this.#queuedTurn = turn)
+        const own = { graph: definition, limits, childScope, onQueuedTurn, entries: this.#entries }
         return graphLoop({ ...scope, ...own, above: idsAround() })
       },
       onOutcome: () => {},
@@ -133,6 +136,12 @@ export class Thread {
 
   async cancel(reason?: string): Promise<void> {
     await this.#conversation.cancel(reason)
+  }
+
+  /** Resolves when the queued runs that began as a run of this process ended have ended, too. */
+  async queuedRuns(): Promise<void> {
+    const { open } = this.journal.session
+    if (open !== undefined && open.turn === this.#queuedTurn) await this.#conversation.whenIdle()
   }
 
   /** Releases the conversation once its current work settles; any process may continue it. */

@@ -30,9 +30,11 @@ import {
   beginStep,
   clearRun,
   countBelow,
+  dropQueued,
   endEffect,
   endNode,
   forkRun,
+  INPUT_DROPPED,
   queueRun,
   resumeRun,
   startEffect,
@@ -174,6 +176,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
     if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
     if (data.code === OVER_MESSAGES) draft.window.overMessages = true
+    if (data.code === INPUT_DROPPED && draft.graph !== undefined) draft.graph = dropQueued(draft.graph)
     countUsage(draft, data.usage)
   },
   'model.start'(draft, { data }) {
@@ -382,8 +385,9 @@ function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
 }
 
 /** True if the parked calls or the graph's run need credentials (R19). */
-function resumesWithCredentials({ parked, graph }: Draft): boolean {
-  return parked?.credentials === true || graph?.credentials === true
+/** A run that is over leaves its credentials to no other. */
+function resumesWithCredentials({ parked, graph, outcome }: Draft): boolean {
+  return parked?.credentials === true || (graph?.credentials === true && outcome !== 'stop')
 }
 
 /** Field by field: what the new turn was given counts before what it inherits. */

@@ -97,11 +97,11 @@ export type TaskAnswer = {
 
 export function beginRun(
   before: GraphPosition | undefined,
-  { graph, channels, update, changes = {}, origin }: EntryData['graph.start'],
+  { graph, channels, update, changes = {}, origin, ahead }: EntryData['graph.start'],
   seq: number,
 ): GraphPosition {
   const state = withUpdate(withChanges(before?.state ?? {}, channels, changes), channels, update)
-  const queued = before?.queued?.slice(1) ?? []
+  const queued = before?.queued?.slice(ahead ? 0 : 1) ?? []
   return {
     graph,
     channels,
@@ -118,6 +118,13 @@ export function beginRun(
 
 export function queueRun(before: GraphPosition, queued: EntryData['graph.queue']): GraphPosition {
   return { ...before, queued: [...(before.queued ?? []), queued] }
+}
+
+/** The code of the warning that the first queued input cannot start. */
+export const INPUT_DROPPED = 'input-dropped'
+
+export function dropQueued({ queued = [], ...rest }: GraphPosition): GraphPosition {
+  return queued.length < 2 ? rest : { ...rest, queued: queued.slice(1) }
 }
 
 export function beginStep(

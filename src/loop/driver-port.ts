@@ -90,7 +90,7 @@ export interface LoopScope {
   readonly ended: (callId: string, settled: Settled) => void
   /** Posts a result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
-  /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
+  /** A durable entry has settled an earlier attempt of the call without another run: its remaining work can stop. */
   readonly abandoned?: ((callId: string) => void) | undefined
 }
 

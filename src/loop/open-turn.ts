@@ -148,16 +148,20 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
   return new HoldfastError('wrong-kind', { message, details: { contextId, ...details } })
 }
 
-/** `key`: of the inbox entry that begins the turn, if the start does not take it. */
+/**
+ * `key`: of the inbox entry that begins the turn, if the start does not take it. `isLeft`: this loop leaves the turn to
+ * the next one, and observers see it taken over.
+ */
 interface Start extends StartFields {
   readonly takes?: readonly string[]
   readonly key?: string
+  readonly isLeft?: boolean
 }
 
 export function startTurn(
   run: RunBase,
   fields: RequestFields,
-  { takes = [], key = takes[0], ...own }: Start = {},
+  { takes = [], key = takes[0], isLeft = false, ...own }: Start = {},
 ): void {
   const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials, outputSchema } = fields
@@ -168,7 +172,7 @@ export function startTurn(
     ...(credentials === undefined ? {} : { credentials }),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...own,
-    ...run.scope.telemetry?.begin(run.session.turn + 1, key),
+    ...(isLeft ? {} : run.scope.telemetry?.begin(run.session.turn + 1, key)),
   }
   run.draft.append('turn.start', data, takes)
 }

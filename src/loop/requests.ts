@@ -34,6 +34,21 @@ export function request(run: RunBase, { id, expiresInMs, ...question }: Question
 }
 
 /**
+ * The id of a question of this call: its name, with a number if the call has asked under that id before. No id comes
+ * twice: an answer that is sent again must not reach another question.
+ */
+export function newRequestId(
+  { open }: RunBase,
+  { callId, answers = [] }: Asker & { readonly callId: string },
+  name: string,
+): string {
+  const used = new Set([...answers, ...open.requests].map(({ requestId }) => requestId))
+  let id = name
+  for (let asked = 2; used.has(`${callId}/${id}`); asked++) id = `${name}/${asked}`
+  return id
+}
+
+/**
  * True if the draft has to be durable before `findCredentials`: credentials come with taken inbox entries, and a grant
  * for all conversations is stored outside of this one.
  */

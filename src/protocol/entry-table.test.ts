@@ -20,6 +20,8 @@ describe('entry types', () => {
     expect(changed.map(([type, { v }]) => [type, v])).toEqual([
       ['phase', 2],
       ['model.end', 2],
+      ['graph.start', 2],
+      ['graph.queue', 2],
     ])
   })
 

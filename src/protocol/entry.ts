@@ -196,16 +196,32 @@ export interface EntryData {
   artifact: ArtifactChange
 
   // the run of a graph
-  /** A run begins at the start: `changes` are set, then `update` is applied by the kinds of its channels. */
+  /**
+   * A run begins at the start: `changes` are set, then `update` is applied by the kinds of its channels. It is the first
+   * queued run, if there is one, unless it starts `ahead` of them.
+   */
   'graph.start': {
     readonly graph: string
     readonly channels: ChannelKinds
     readonly update: JsonObject
     readonly changes?: JsonObject
     readonly origin?: InputOrigin
+    readonly ahead?: true
   }
-  /** Values posted before the run's open requests were asked; they begin a run after this one ends. */
-  'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
+  /**
+   * Values posted before the run's open requests were asked; they begin a run after this one ends. `sender`: the fields
+   * of the turn that the run needs; format 1 has none, and runs in the turn that ends the run before it.
+   */
+  'graph.queue': {
+    readonly update: JsonObject
+    readonly origin?: InputOrigin
+    readonly sender?: {
+      readonly principal?: Principal
+      readonly limits?: JsonObject
+      readonly metadata?: JsonObject
+      readonly credentials?: true
+    }
+  }
   /**
    * Applies the updates of the previous tasks in their order, sets `changes` (the results of their reducers), and
    * begins `tasks`. `waiting`: arrivals at each incomplete join. `leads`: targets of edges and routes that a limit kept

@@ -7,6 +7,7 @@ import {
   endsTurn,
   givenAnswersOf,
   Interrupted,
+  newRequestId,
   reasonsOf,
   request,
 } from '../loop/index.ts'
@@ -150,8 +151,10 @@ function appendEnd(run: TurnRun, { callId, end }: Ended, one: Ready | undefined)
   const before = call?.answers?.length ?? 0
   const usage = end.usage && uncounted(call, end.usage)
   if (usage !== undefined) run.draft.append('usage', { callId, usage })
-  for (const { name, ...question } of end.requests)
-    request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...question }, callId)
+  for (const { name, ...question } of end.requests) {
+    const id = newRequestId(run, { ...call, callId }, before === 0 ? name : `${name}-${before}`)
+    request(run, { id, name, ...question }, callId)
+  }
 }
 
 interface SettledCall extends Settled {

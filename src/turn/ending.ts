@@ -36,7 +36,7 @@ export function settleRest(run: TurnRun, why: string): void {
         callId: call.callId,
         ...(expired(call) ?? { status: 'not-run', output: why }),
       })
-    if (call.state === 'requested' && call.idempotencyKey !== undefined) run.scope.abandoned?.(call.callId)
+    if (call.state === 'requested' && call.idempotencyKey !== undefined) run.abandon(call.callId)
   }
 }
 
@@ -56,7 +56,7 @@ export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): 
   const { callId } = call
   const late = lateResultOf(run, callId)
   if (late?.key === undefined) {
-    run.scope.abandoned?.(callId)
+    run.abandon(callId)
     run.draft.append('tool.end', { callId, status: 'unknown', output: why })
     return
   }

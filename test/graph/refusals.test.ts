@@ -24,6 +24,18 @@ it('answer() without options says what is missing', async () => {
   })
 })
 
+it('a key is refused where no input has it, by graphs and agents alike', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  const agent = new Agent({ ...where, model: new ScriptedModel([]) })
+  const options = { ...where, key: 'k' }
+  for (const run of [flow.stream(null, options), agent.executeTurn(null, { key: 'k' })])
+    expect((await run.outcome).error).toEqual({
+      code: 'invalid-option',
+      message:
+        'key names an input that is sent once, and null is no input: leave `key` out. null joins an open turn, and continues one that was cut short as a new turn.',
+    })
+})
+
 it('a question that is a text says how to write it', async () => {
   await expect(asking('Ok?').invoke({}, where)).rejects.toThrow(
     'Node work failed: A question is an object: write interrupt({ kind: "text", prompt: "Ok?" }).',

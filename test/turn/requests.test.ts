@@ -1,7 +1,7 @@
 /** Requests of a turn, their answers, and the turn that continues from there (R2, R9). */
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/protocol/index.ts'
-import type { AskRequest } from '../../src/tool/index.ts'
+import { type AskRequest, ask } from '../../src/tool/index.ts'
 import {
   asking,
   bench,
@@ -363,4 +363,19 @@ describe('an answer', () => {
     expect(tool.ran).toEqual(['call_1', 'call_1'])
     await said(store)
   })
+})
+
+it('a question that a tool repeats has an id that no other question of the call has had', async () => {
+  const text = (name: string) => ({ kind: 'text', prompt: '?', name }) as const
+  const tool = probe('quiz', (_, { answers }) => {
+    if (answers['who'] === undefined) return ask([text('who'), text('who-2')])
+    return answers['who'] === 'again' ? ask(text('who')) : { told: answers }
+  })
+  const { agent } = bench({ script: [calls('quiz'), 'Thanks'], tools: [tool] })
+  await agent.executeTurn('Hi').outcome
+  const both = { 'call_1/who': 'again', 'call_1/who-2': 'Bo' }
+  const { requests } = await agent.answer(both).outcome
+  expect(requests.map(({ requestId }) => requestId)).toEqual(['call_1/who-2/2'])
+  expect((await agent.answer({ 'call_1/who-2': 'Bo' }).outcome).error?.code).toBe('invalid-answer')
+  expect((await agent.answer({ 'call_1/who-2/2': 'Al' }).outcome).text).toBe('Thanks')
 })
