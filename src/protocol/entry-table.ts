@@ -92,6 +92,7 @@ export const ENTRY_TABLE = {
     unbuffered: true,
     shape: { channels: 'object', update: 'object', changes: 'object?' },
   },
+  'graph.channels': { v: 1, shape: { channels: 'object', changes: 'object?' } },
   'graph.queue': { v: 1, shape: { update: 'object', origin: 'object?' } },
   'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },
   'node.end': { v: 1, progress: true, shape: { task: 'text', update: 'object?' } },

@@ -204,6 +204,8 @@ export interface EntryData {
     readonly changes?: JsonObject
     readonly origin?: InputOrigin
   }
+  /** Channels that the graph's code has gained or changed since the run began: `changes` are set under the new kinds. */
+  'graph.channels': { readonly channels: ChannelKinds; readonly changes?: JsonObject }
   /** Values posted before the run's open requests were asked; they begin a run after this one ends. */
   'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
   /**
