@@ -23,6 +23,8 @@ export interface GraphScope extends LoopScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
   readonly childScope: ChildScope
+  /** True: the input of a run holds the values of channels, not updates of their initial values. */
+  readonly isState: boolean
   /** Ids known to the caller, if the run was started inside of a call. */
   readonly above?: IdsAbove | undefined
   /** Entries of the run by their positions. */

@@ -1,5 +1,5 @@
 /** Starts a run: from new values, from answers, from expired requests, or from a request to continue. */
-import { withChanges } from '../journal/index.ts'
+import { withChanges, withUpdate } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
 import { defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { endRun, settleOpen } from './end-run.ts'
@@ -72,7 +72,7 @@ function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
 function appendStart(run: Run, { update, origin }: RunInput): void {
   const { graph } = run
   const before = run.session.graph?.state ?? {}
-  const initial = initialChanges(graph, before)
+  const initial = initialChanges(graph, run.scope.isState ? withUpdate(before, graph.kinds, update) : before)
   const state = withChanges(before, graph.kinds, initial)
   const changes = { ...initial, ...reducedChanges(graph, state, [update]) }
   run.draft.append('graph.start', {
