@@ -243,6 +243,8 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       ...ports,
       ...given,
       parent: contextId,
+      // The caller has let the principal in; only an `allow` of the graph's own can refuse it.
+      allow: this.#options.allow ?? (() => true),
       credentials: () => credentials,
     })
     const values = checkedUpdate(this['~graph'].channels, { source: `the input of ${name}` }, input)
