@@ -32,6 +32,7 @@ export {
   beginsAnew,
   hasRound,
   isStarted,
+  isUnknown,
   newSession,
   OUTPUT_NOTE,
   OVER_MESSAGES,
