@@ -259,10 +259,10 @@ export function answerTask(
   }))
 }
 
-/** A fork has started none of the open effects. */
+/** A fork keeps the answers, and has started none of the open effects. */
 export function forkRun(before: GraphPosition): GraphPosition {
   const tasks = before.tasks.map((task): GraphTask => {
-    const { effects, answers: _, ...rest } = task
+    const { effects, ...rest } = task
     const known = effects?.filter(({ status }) => status !== undefined) ?? []
     return known.length === 0 ? rest : { ...rest, effects: known }
   })
