@@ -100,7 +100,8 @@ function changesIn(after: JsonObject, before: JsonObject, channels: Channels): J
 }
 
 function changeOf(kind: ChannelKind | undefined, value: Json, previous: Json | undefined): Json {
-  if (kind === 'list' && Array.isArray(value) && Array.isArray(previous)) return value.slice(previous.length)
+  if (kind === 'list' && Array.isArray(value) && Array.isArray(previous))
+    return (value as readonly Json[]).slice(previous.length)
   if (kind !== 'merge' || !isObject(value) || !isObject(previous)) return value
   const fields = Object.entries(value)
   return Object.fromEntries(fields.filter(([field, one]) => !isDeepStrictEqual(one, previous[field])))

@@ -101,7 +101,7 @@ describe('a channel whose kind a deploy changes in an open run', () => {
     graph({ state })
       .addNode('ask', async (_, { interrupt }) => {
         await interrupt({ kind: 'confirmation', prompt: 'ok?' })
-        return update as never
+        return update
       })
       .addEdge(START, 'ask')
       .addEdge('ask', END)
