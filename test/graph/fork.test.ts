@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentNode, toolNode } from '../../src/agent/index.ts'
 import { END, graph, list, START, value } from '../../src/graph/index.ts'
+import { readTraceTree } from '../../src/journal/index.ts'
 import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -88,6 +89,8 @@ describe('a fork of a run that waits below', () => {
       })
     }
     expect(parts.paid).toEqual([below])
+    const tree = await readTraceTree(parts.store, { ...LOCAL_OWNER, contextId: 'g' })
+    expect(tree.below.map(({ contextId: where }) => where)).toEqual(['g/top.1.order'])
   })
 
   it('has below it what was there at the fork point', async () => {
