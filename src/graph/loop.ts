@@ -15,6 +15,7 @@ import {
 } from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
+import { adoptChannels } from './adopt-channels.ts'
 import { endRun, settleEffects } from './end-run.ts'
 import { type FinishedStep, type NextTargets, nextTargets } from './routes.ts'
 import { type GraphScope, Run } from './run.ts'
@@ -31,7 +32,11 @@ export function graphLoop(scope: GraphScope): AsyncGenerator<Batch, boolean> {
 function stepsOf(run: Run): LoopSteps {
   return {
     run,
-    begin: () => begin(run),
+    begin: async () => {
+      const isBegun = await begin(run)
+      if (isBegun) adoptChannels(run)
+      return isBegun
+    },
     next: () => nextPart(run),
     cancel: () => endRun(run, 'cancelled'),
     fail: (error) => endRun(run, 'failed', { error }),

@@ -23,6 +23,8 @@ export interface GraphScope extends LoopScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
   readonly childScope: ChildScope
+  /** True: the input of a run holds the values of channels, not updates of their initial values. */
+  readonly isState: boolean
   /** Ids known to the caller, if the run was started inside of a call. */
   readonly above?: IdsAbove | undefined
   /** The draft begins this turn for a queued run, and no caller waits for it: this process has to drive it. */

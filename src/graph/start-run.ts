@@ -1,6 +1,6 @@
 /** Starts a run: from new values, from answers, from expired requests, or from a request to continue. */
 import { isDeepStrictEqual } from 'node:util'
-import { INPUT_DROPPED, withChanges } from '../journal/index.ts'
+import { INPUT_DROPPED, withChanges, withUpdate } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
 import { defined, type Entry, type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
@@ -118,9 +118,9 @@ function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
 }
 
 /** The changes that a run begins with: first values, and those of reducers. Throws if a reducer does. */
-function startChanges({ graph, session }: Run, update: JsonObject): JsonObject {
+function startChanges({ graph, session, scope }: Run, update: JsonObject): JsonObject {
   const before = session.graph?.state ?? {}
-  const initial = initialChanges(graph, before)
+  const initial = initialChanges(graph, scope.isState ? withUpdate(before, graph.kinds, update) : before)
   const state = withChanges(before, graph.kinds, initial)
   return { ...initial, ...reducedChanges(graph, state, [update]) }
 }

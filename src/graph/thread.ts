@@ -47,6 +47,8 @@ export interface ThreadOptions {
   readonly telemetry: readonly Telemetry[]
   readonly parent?: string
   readonly parentSince?: number
+  /** True: inputs hold the values of channels, not updates of their initial values. */
+  readonly isState?: boolean
   readonly allow?: (principal: Principal) => boolean
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -61,7 +63,7 @@ export class Thread {
 
   constructor(options: ThreadOptions) {
     this.#options = options
-    const { definition, terms, limits, ids, leaseMs, ...ports } = options
+    const { definition, terms, limits, ids, leaseMs, isState = false, ...ports } = options
     this.#conversation = new Conversation({
       ...ports,
       ids,
@@ -76,7 +78,7 @@ export class Thread {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
         const onQueuedTurn = (turn: number): void => void (this.#queuedTurn = turn)
-        const own = { graph: definition, limits, childScope, onQueuedTurn, entries: this.#entries }
+        const own = { graph: definition, limits, childScope, onQueuedTurn, entries: this.#entries, isState }
         return graphLoop({ ...scope, ...own, above: idsAround() })
       },
       onOutcome: () => {},

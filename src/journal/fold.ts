@@ -25,6 +25,7 @@ import { callDraftOf, type Draft, draftOf, type OpenDraft, openDraftOf, withoutA
 import { changeArgs, passCall, passPhase } from './fold-phases.ts'
 import { understand } from './format.ts'
 import {
+  adoptChannels,
   answerTask,
   beginRun,
   beginStep,
@@ -328,6 +329,9 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
     draft.graph = { ...beginRun(draft.graph, data, seq), ...secret }
+  },
+  'graph.channels'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = adoptChannels(draft.graph, data)
   },
   'graph.queue'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = queueRun(draft.graph, data)

@@ -81,6 +81,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     ...{ callId: true, chunks: true, totalBytes: true, complete: true },
   },
   'graph.start': { graph: true, channels: true, update: NAMED, changes: NAMED, origin: true, ahead: true },
+  'graph.channels': { channels: true, changes: NAMED },
   'graph.queue': { update: NAMED, origin: true, sender: ASKING },
   'graph.step': { tasks: { '*': { task: true, node: true } }, changes: NAMED, waiting: true },
   'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE },

@@ -93,6 +93,7 @@ export const ENTRY_TABLE = {
     unbuffered: true,
     shape: { channels: 'object', update: 'object', changes: 'object?', ahead: 'true?' },
   },
+  'graph.channels': { v: 1, shape: { channels: 'object', changes: 'object?' } },
   // 2: with `sender`
   'graph.queue': { v: 2, shape: { update: 'object', origin: 'object?', sender: 'object?' } },
   'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },

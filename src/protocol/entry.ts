@@ -222,6 +222,8 @@ export interface EntryData {
       readonly credentials?: true
     }
   }
+  /** Channels that the graph's code has gained or changed since the run began: `changes` are set under the new kinds. */
+  'graph.channels': { readonly channels: ChannelKinds; readonly changes?: JsonObject }
   /**
    * Applies the updates of the previous tasks in their order, sets `changes` (the results of their reducers), and
    * begins `tasks`. `waiting`: arrivals at each incomplete join. `leads`: targets of edges and routes that a limit kept

@@ -92,3 +92,23 @@ it.each([0, 1.5])('iterations: %s is no limit for an agent', (iterations) => {
     'limits.iterations must be',
   )
 })
+
+it('a graph as a node is open to every principal that the outer graph lets in, unless its own `allow` refuses', async () => {
+  const state = { who: value<string>() }
+  const flowOf = (innerOptions: Parameters<ReturnType<typeof graph>['compile']>[0]) => {
+    const inner = graph({ state })
+      .addNode('see', (_, { principal }) => ({ who: principal.actor }))
+      .addEdge(START, 'see')
+      .addEdge('see', END)
+      .compile(innerOptions)
+    return graph({ state })
+      .addNode('inner', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile({ allow: () => true })
+  }
+  const asked = { contextId: 'c', auth: { actor: 'ann' } }
+  expect((await flowOf({}).stream({}, asked).outcome).state).toEqual({ who: 'ann' })
+  const refusing = { allow: () => false }
+  expect((await flowOf(refusing).stream({}, asked).outcome).error).toMatchObject({ code: 'forbidden' })
+})
