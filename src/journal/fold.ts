@@ -23,6 +23,7 @@ import {
 } from '../protocol/index.ts'
 import { callDraftOf, type Draft, draftOf, type OpenDraft, openDraftOf, withoutAbsent } from './fold-draft.ts'
 import { changeArgs, passCall, passPhase } from './fold-phases.ts'
+import { setUnknown, trackUnknown } from './fold-unknown.ts'
 import { understand } from './format.ts'
 import {
   adoptChannels,
@@ -46,7 +47,6 @@ import {
   beginsAnew,
   hasRound,
   MAX_IMPORTS,
-  MAX_UNKNOWN,
   newSession,
   type OpenTurn,
   OUTPUT_NOTE,
@@ -434,21 +434,4 @@ function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model
     until: at + (typeof waitMs === 'number' ? waitMs : 0),
     ...(skipped === 0 ? {} : { skipped }),
   }
-}
-
-/** A settled call also informs about unknown ones with the same arguments. */
-function trackUnknown(
-  draft: Draft,
-  argsKey: string,
-  { callId, status }: Pick<EntryOf<'tool.end'>['data'], 'callId' | 'status'>,
-): void {
-  const calls = draft.unknown ?? []
-  if (status === 'unknown') setUnknown(draft, [...calls, { callId, argsKey }])
-  else if (calls.some((call) => call.argsKey === argsKey))
-    draft.unknown = calls.map((call) => (call.argsKey === argsKey ? { ...call, repeated: true } : call))
-}
-
-function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void {
-  if (calls.length > 0) draft.unknown = calls.slice(-MAX_UNKNOWN)
-  else draft.unknown = undefined
 }
