@@ -1,16 +1,19 @@
 /**
  * Removes secrets from texts and values before they are stored, shown or sent to models (R19). One pass finds every form of
  * every secret: a Wu-Manber search for their first 8 characters, which reads about every seventh character, then a
- * comparison.
+ * comparison. A text with escapes has a pass for each of its readings.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { type Credentials, leavesIn, REDACTED, secretsOf } from './credentials.ts'
+import { hasEscapes, readings } from './readings.ts'
 import { formsOf, type Secret } from './secret-forms.ts'
 
 /** The shortest form of a secret. */
 const HEAD = 8
 /** The size of the table of character pairs. */
 const PAIRS = 4096
+/** The length of a usual escape, also in JSON in JSON, or more. */
+const ESCAPE = 8
 /** A truncated text ends with one of these. */
 const ELLIPSIS = /…|\.\.\./y
 
@@ -57,9 +60,9 @@ export class Redactor {
         )
   }
 
-  /** The length of the longest form. */
+  /** The length of the longest form when each of its characters is escaped. */
   get longest(): number {
-    return this.#longest
+    return this.#longest * ESCAPE
   }
 
   /** A redactor for the secrets of both. */
@@ -70,7 +73,8 @@ export class Redactor {
 
   /** Replaces every form of every secret by `[redacted]`, also one truncated with an ellipsis. */
   text(text: string): string {
-    if (text.length < HEAD || this.#nextHead(text, 0) < 0) return text
+    if (this.isEmpty || text.length < HEAD) return text
+    if (this.#nextHead(text, 0) < 0 && !hasEscapes(text)) return text
     let out = ''
     let from = 0
     for (const [start, end] of this.#ranges(text)) {
@@ -87,7 +91,7 @@ export class Redactor {
 
   /** Redacts before truncating, so that no part of a secret remains at the end. */
   cut(text: string, most: number): string {
-    const near = text.slice(0, most + this.#longest + HEAD)
+    const near = text.slice(0, most + this.longest + HEAD)
     const whole = this.text(near)
     // A possible beginning of a secret is dropped: the text is cut anyway.
     const rest = near.length < text.length ? whole.slice(0, this.#safeUntil(whole)) : whole
@@ -98,8 +102,8 @@ export class Redactor {
   /** For a text that may have been cut elsewhere: removes the first 8 or more characters of a secret at its end. */
   ended(text: string): string {
     const safe = this.text(text)
-    const [range] = this.#beginning(safe)
-    return range === undefined ? safe : `${safe.slice(0, range[0])}${REDACTED}`
+    const start = this.#beginning(safe)
+    return start === safe.length ? safe : `${safe.slice(0, start)}${REDACTED}`
   }
 
   /**
@@ -110,8 +114,8 @@ export class Redactor {
     const text = before + piece
     let out = ''
     let from = before.length
-    for (const [start, end] of [...this.#ranges(text), ...this.#beginning(text)]) {
-      if (end <= from) continue
+    for (const [start, end] of [...this.#ranges(text), [this.#beginning(text), text.length] as const]) {
+      if (end <= from || start === end) continue
       out += `${text.slice(from, Math.max(start, from))}${REDACTED}`
       from = end
     }
@@ -173,15 +177,13 @@ export class Redactor {
 
   /** The ranges of secrets, in order, overlapping ones merged. */
   #ranges(text: string): readonly Range[] {
-    const ranges: [start: number, end: number][] = []
-    for (let start = this.#nextHead(text, 0); start >= 0; start = this.#nextHead(text, start + 1)) {
-      const length = this.#lengthAt(text, start)
-      if (length === 0) continue
-      const last = ranges.at(-1)
-      if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], start + length)
-      else ranges.push([start, start + length])
-    }
-    return ranges
+    const found: Range[] = []
+    for (const { text: read, place } of readings(text))
+      for (let at = this.#nextHead(read, 0); at >= 0; at = this.#nextHead(read, at + 1)) {
+        const length = this.#lengthAt(read, at)
+        if (length > 0) found.push([place(at), place(at + length)])
+      }
+    return merged(found)
   }
 
   #lengthAt(text: string, start: number): number {
@@ -224,15 +226,24 @@ export class Redactor {
     return Object.fromEntries(changed.map(([key, newKey, field]) => [uniqueKey(key, newKey, used), field]))
   }
 
-  /** The range of 8 or more first characters of a secret at the end of a text. */
-  #beginning(text: string): readonly Range[] {
+  /** The start of 8 or more first characters of a secret at the end of a text; its length if there are none. */
+  #beginning(text: string): number {
+    let start = text.length
+    for (const { text: read, place } of readings(text)) {
+      const at = this.#headFrom(read, ({ text: form, isOpen }, rest) => !isOpen && form.startsWith(rest))
+      if (at >= 0) start = Math.min(start, place(at))
+    }
+    return start
+  }
+
+  /** The first position from which the rest of the text passes for the beginning of a form; -1 if there is none. */
+  #headFrom(text: string, passes: (form: Form, rest: string) => boolean): number {
     const from = Math.max(0, text.length - this.#longest)
     for (let at = this.#nextHead(text, from); at >= 0; at = this.#nextHead(text, at + 1)) {
-      const forms = this.#forms.get(text.slice(at, at + HEAD)) ?? []
       const rest = text.slice(at)
-      if (forms.some((form) => !form.isOpen && form.text.startsWith(rest))) return [[at, text.length]]
+      if (this.#forms.get(text.slice(at, at + HEAD))?.some((form) => passes(form, rest))) return at
     }
-    return []
+    return -1
   }
 
   /** The position up to which no secret is pending for the next piece. */
@@ -244,13 +255,19 @@ export class Redactor {
     return until
   }
 
+  /** The position from which a form, or an escape, may continue in the next piece. */
   #openFrom(text: string): number {
-    const from = Math.max(0, text.length - this.#longest + 1)
-    for (let at = this.#nextHead(text, from); at >= 0; at = this.#nextHead(text, at + 1)) {
-      const forms = this.#forms.get(text.slice(at, at + HEAD)) ?? []
-      const rest = text.slice(at)
-      if (forms.some((form) => form.text.length > rest.length && form.text.startsWith(rest))) return at
-    }
+    let open = text.length
+    for (const { text: read, place } of readings(text)) open = Math.min(open, place(this.#openIn(read)))
+    return open
+  }
+
+  #openIn(text: string): number {
+    const long = this.#headFrom(
+      text,
+      ({ text: form }, rest) => form.length > rest.length && form.startsWith(rest),
+    )
+    if (long >= 0) return long
     for (let at = Math.max(0, text.length - HEAD + 1); at < text.length; at++)
       if (
         this.#heads()
@@ -287,6 +304,17 @@ const KNOWN = new WeakMap<Credentials, { readonly print: string; readonly redact
 
 function pairAt(text: string, at: number): number {
   return ((text.charCodeAt(at - 1) << 5) ^ text.charCodeAt(at)) & (PAIRS - 1)
+}
+
+/** In order, overlapping ones as one. */
+function merged(ranges: readonly Range[]): readonly Range[] {
+  const out: [start: number, end: number][] = []
+  for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const last = out.at(-1)
+    if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
+    else out.push([start, end])
+  }
+  return out
 }
 
 function commonLength(text: string, start: number, form: string): number {
