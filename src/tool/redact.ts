@@ -3,6 +3,7 @@
  * every secret: a Wu-Manber search for their first 8 characters, which reads about every seventh character, then a
  * comparison. A text with escapes has a pass for each of its readings.
  */
+import { StringDecoder } from 'node:string_decoder'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { type Credentials, leavesIn, REDACTED, secretsOf } from './credentials.ts'
 import { hasEscapes, readings } from './readings.ts'
@@ -14,6 +15,8 @@ const HEAD = 8
 const PAIRS = 4096
 /** The length of a usual escape, also in JSON in JSON, or more. */
 const ESCAPE = 8
+/** Texts that bytes may be. */
+const ENCODINGS = ['utf8', 'latin1'] as const
 /** A truncated text ends with one of these. */
 const ELLIPSIS = /…|\.\.\./y
 
@@ -114,19 +117,28 @@ export class Redactor {
     const text = before + piece
     let out = ''
     let from = before.length
-    for (const [start, end] of [...this.#ranges(text), [this.#beginning(text), text.length] as const]) {
-      if (end <= from || start === end) continue
+    for (const [start, end] of this.#rangesPast(text, from)) {
       out += `${text.slice(from, Math.max(start, from))}${REDACTED}`
       from = end
     }
     return out + text.slice(from)
   }
 
+  /** True if `added` would change these bytes. */
+  isInAdded(before: Uint8Array, piece: Uint8Array): boolean {
+    const bytes = Buffer.concat([before, piece])
+    return ENCODINGS.some((encoding) => {
+      // A character that is split over both belongs to the piece.
+      const from = new StringDecoder(encoding).write(before).length
+      return this.#rangesPast(bytes.toString(encoding), from).length > 0
+    })
+  }
+
   /** True if any form of a secret occurs in the content. */
   isIn(content: string | Uint8Array): boolean {
     if (typeof content === 'string') return this.text(content) !== content
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-    return [bytes.toString('utf8'), bytes.toString('latin1')].some((text) => this.text(text) !== text)
+    return ENCODINGS.some((encoding) => this.isIn(bytes.toString(encoding)))
   }
 
   stream(): RedactedStream {
@@ -184,6 +196,12 @@ export class Redactor {
         if (length > 0) found.push([place(at), place(at + length)])
       }
     return merged(found)
+  }
+
+  /** The ranges of secrets that end after `from`, and that of a secret's beginning at the end of the text. */
+  #rangesPast(text: string, from: number): readonly Range[] {
+    const ranges = merged([...this.#ranges(text), [this.#beginning(text), text.length]])
+    return ranges.filter(([start, end]) => end > from && start < end)
   }
 
   #lengthAt(text: string, start: number): number {
