@@ -74,6 +74,9 @@ export async function* runGroup(
       if (isOurs) await appendEnd(run, one, readyOf(group, one.callId))
       else if (one.end.kind === 'settled') run.scope.late(one.callId, one.end)
     throw error
+  } finally {
+    // A loop that is closed has aborted its calls: it ends after them.
+    if (run.cancelledOrTimedOut.aborted) await Promise.all(running)
   }
 }
 
