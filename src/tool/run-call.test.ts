@@ -288,27 +288,6 @@ describe('a call whose time is up', () => {
     })
   })
 
-  it('has no secrets in its late result, nor in the ids that it shows', async () => {
-    const { made, gate } = hanging()
-    const timer = new ManualClock()
-    const late: Settled[] = []
-    const secrets = Redactor.of([{ value: 'hunter22' }, { value: 'document' }])
-    const end = runCall(running(made, { timer, secrets, onLate: (settled) => void late.push(settled) }))
-    timer.advance(100)
-    await end
-    const seen = [{ entity: 'document', id: 'd-1', label: 'of hunter22', fields: { note: 'hunter22' } }]
-    gate.resolve(toolResult('hunter22', 'hunter22', { seen }))
-    await settle()
-    expect(late).toEqual([
-      {
-        status: 'ok',
-        output: '[redacted]',
-        display: '[redacted]',
-        seen: [{ entity: 'document', id: 'd-1', label: 'of [redacted]', fields: { note: '[redacted]' } }],
-      },
-    ])
-  })
-
   it('is told late that it failed, or asked something', async () => {
     const late: Settled[] = []
     for (const last of ['failure', 'question']) {
