@@ -6,8 +6,8 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { type Credentials, leavesIn, REDACTED, secretsOf } from './credentials.ts'
-import { hasEscapes, readings } from './readings.ts'
 import { formsOf, type Secret } from './secret-forms.ts'
+import { hasEscapes, readings } from './unescape.ts'
 
 /** The shortest form of a secret. */
 const HEAD = 8

@@ -1,6 +1,6 @@
 /**
  * The forms of a secret in a text: raw, and in the encodings that tools, libraries and logs use, except for escapes, which
- * `readings` decodes. Knows nothing of their origin.
+ * `unescape.ts` decodes. Knows nothing of their origin.
  */
 
 export interface Secret {
