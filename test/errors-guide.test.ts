@@ -39,7 +39,7 @@ it('has every code that turns write into outcomes, results and warnings', () => 
   const written = texts.flatMap((text) =>
     [...text.matchAll(/\bcode: '([\w-]+)'/g)].map(([, code = '']) => code),
   )
-  const constants = ['over-max-messages', 'prompt-cut']
+  const constants = ['over-max-messages', 'prompt-cut', 'input-dropped']
   for (const code of constants) expect(texts.some((text) => text.includes(`= '${code}'`))).toBe(true)
   const further = [
     ...listed('## Codes of outcomes', '`error.kind` of'),

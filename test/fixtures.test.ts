@@ -22,7 +22,7 @@ const log = fixture('journal-v1.jsonl')
   .trimEnd()
   .split('\n')
   .map((line) => JSON.parse(line) as Entry)
-const sessions = JSON.parse(fixture('journal-v1.session-3.json')) as Record<string, Session>
+const sessions = JSON.parse(fixture('journal-v1.session-12.json')) as Record<string, Session>
 const transcripts = JSON.parse(fixture('journal-v1.transcript.json')) as Record<string, Message[]>
 
 /** Every type of format 1. This list is closed: a type that comes later has a fixture of its own. */
@@ -126,7 +126,8 @@ describe('the journal of format 1', () => {
 
   it('parks what turn 3 waits for, and turn 4 finds it', () => {
     const [parked, found, done] = [58, 62, 69].map((position) => sessions[String(position)])
-    expect(parked?.parked).toEqual(waiting)
+    const given = { limits: { iterations: 10 }, metadata: { channel: 'cli' } }
+    expect(parked?.parked).toEqual({ ...waiting, ...given })
     expect(parked).toMatchObject({ turn: 3, outcome: 'input-required' })
     expect(parked).not.toHaveProperty('open')
     expect(found).toMatchObject({ turn: 4, open: { turn: 4, startSeq: 62, toolCalls: 0, ...waiting } })

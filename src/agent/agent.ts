@@ -9,6 +9,7 @@ import {
   CHILD_SCOPE,
   Conversation,
   checkReason,
+  checkUnkeyed,
   copyJson,
   type DriveResult,
   HANDED_DOWN,
@@ -187,6 +188,7 @@ export class Agent<Output = unknown> {
   executeTurn<T = Output>(message: MessageInput | null, options: TurnOptions<T> = {}): Turn<T> {
     try {
       const parsed = turnOptions('executeTurn()', options)
+      checkUnkeyed(message, parsed.key)
       const sender = this.#sender(parsed)
       const { whileBusy = this.#setup.whileBusy } = parsed
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')

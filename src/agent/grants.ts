@@ -58,8 +58,8 @@ export async function listGrants(store: Store, key: ContextKey): Promise<readonl
 }
 
 /**
- * Takes back the owner's grants with this text, of the conversation and of all conversations; without a text, all of
- * them. Returns the number of grants that ended. Rejects with `in-use` while a turn of the conversation is open.
+ * Ends the grants with this text, or all without one: every person's in the conversation, and the owner's own in all
+ * conversations. Returns the number of grants that ended. Rejects with `in-use` while a turn of the conversation is open.
  */
 export async function revokeGrants(store: Store, key: ContextKey, pattern?: string): Promise<number> {
   const patterns = pattern === undefined ? undefined : [pattern]

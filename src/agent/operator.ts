@@ -1,6 +1,6 @@
 /** The operator's API for many conversations: find stuck ones and get them going again. */
 import { processIdentity, processLiveness, systemClock, systemIds } from '../base/index.ts'
-import { isStarted, loadSession } from '../journal/index.ts'
+import { isStarted, isUnknown, loadSession } from '../journal/index.ts'
 import {
   type ContextKey,
   checkOptions,
@@ -59,8 +59,7 @@ export async function settleCall(
 ): Promise<void> {
   const { callId, status, output } = call
   const session = await loadSession(store, key)
-  const isUnknown = session.unknown?.some((other) => other.callId === callId)
-  if (!isUnknown && !isStarted(session, callId)) {
+  if (!isUnknown(session, callId) && !isStarted(session, callId)) {
     throw new HoldfastError('not-found', {
       message: `${keyText(key)} has no call ${callId} of unknown outcome. It may be settled already; look at its entries.`,
       details: { contextId: key.contextId, callId },

@@ -4,7 +4,13 @@
  */
 import { attachCause, type ChildContext, type ChildResult, type TurnOutcome } from '../drive/index.ts'
 import { loadSession, readWindow, transcript } from '../journal/index.ts'
-import { invalidOption, type Message, NO_USAGE, type ToolCallPart } from '../protocol/index.ts'
+import {
+  invalidOption,
+  type Message,
+  NO_USAGE,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../protocol/index.ts'
 import { checkedMessages, pendingCalls, windowOf } from './message-window.ts'
 import { MESSAGES, type MessagesNode } from './messages-node.ts'
 import { checkSubAgent, type EndedRun, runBelow, type SubAgentConfig } from './run-below.ts'
@@ -92,5 +98,22 @@ async function resultsOf(
   const at = own.findLastIndex(
     (message) => message.role === 'tool' && message.content.some(({ callId }) => ids.has(callId)),
   )
-  return at < 0 ? [] : own.slice(at)
+  const [last, ...rest] = at < 0 ? [] : own.slice(at)
+  if (last?.role !== 'tool') return []
+  const shown = new Set(last.content.map(({ callId }) => callId))
+  const earlier = calls.filter(({ callId }) => !shown.has(callId))
+  return [
+    { ...last, content: [...earlier.flatMap((call) => resultBefore(own, at, call)), ...last.content] },
+    ...rest,
+  ]
+}
+
+/** The result of a call that had ended when its round was forked: the fork has run the other calls in a round of their own. */
+function resultBefore(
+  messages: readonly Message[],
+  at: number,
+  { callId }: ToolCallPart,
+): readonly ToolResultPart[] {
+  const results = messages.slice(0, at).flatMap((one) => (one.role === 'tool' ? one.content : []))
+  return results.filter((result) => result.callId === callId).slice(-1)
 }

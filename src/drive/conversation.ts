@@ -398,7 +398,7 @@ export class Conversation {
     const { open } = journal.session
     if (open !== undefined) {
       if (credentials !== undefined) vault.refresh(open.turn, { principal, credentials }, open.principal)
-      subscription.follow(open.turn, this.#subscribers.since)
+      subscription.follow(open.turn, this.#subscribers.newest)
       return
     }
     checkContinuation(journal, request, this.#options.clock.now())
@@ -431,7 +431,7 @@ export class Conversation {
     if (open === undefined) return
     for (const subscription of this.#requests.keys())
       if (subscription.isExpecting && !subscription.isStored)
-        subscription.follow(open.turn, this.#subscribers.since)
+        subscription.follow(open.turn, this.#subscribers.newest)
   }
 
   #refuseAll(error: unknown): void {

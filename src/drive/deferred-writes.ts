@@ -8,7 +8,6 @@
  * D3. Owed writes are retried now and then, for drivers in other processes. The retry keeps no process alive.
  */
 import type { Timer } from '../base/index.ts'
-import { isStarted, type Session } from '../journal/index.ts'
 import { cutResult } from '../loop/index.ts'
 import {
   type ContextKey,
@@ -16,11 +15,9 @@ import {
   type ErrorCode,
   HoldfastError,
   keyText,
-  type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { Settled } from '../tool/index.ts'
 import type { Ownership } from './ownership.ts'
 
 interface LateResult extends NewInboxEntry {
@@ -63,16 +60,6 @@ interface WriteTarget {
   readonly store: Store
   readonly key: ContextKey
   readonly timer: Timer
-}
-
-/** The results among these entries whose effects the session has as started and not ended. */
-export function resultsIn(entries: readonly NewEntry[], session: Session): readonly [string, Settled][] {
-  return entries.flatMap(({ type, data }): [string, Settled][] => {
-    if (type !== 'tool.end' && type !== 'effect.end') return []
-    const { callId, seen: _, ...settled } = data as EntryData['tool.end']
-    const isKnown = settled.status === 'ok' || settled.status === 'error'
-    return isKnown && isStarted(session, callId) ? [[callId, settled]] : []
-  })
 }
 
 export class DeferredWrites {

@@ -7,9 +7,10 @@
  *   owned, moved, fenced        `#step`: no failure of a caller; the pump follows the owner, or tries again
  *   a batch that does not fit   `#begin`, `#advance`: the loop gets the refusal, and yields another batch
  *   posts that do not fit       `#open`: the claim is repeated without them, and their caller is refused (P3)
- *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused
+ *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused; a claim
+ *                               whose replies were all lost may be stored, so it owes one, too
  *
- * A loss (`fenced`, `erased`) is decided in one of three places, and ends in `#lose`:
+ * A loss (`fenced`, `erased`, of this journal) is decided in one of three places, and ends in `#lose`:
  *
  *   an append or `mayAct` of a loop     driving            `#abandon`, with the error of the step
  *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
@@ -17,7 +18,7 @@
  *                                                          is still held: a turn that has ended meanwhile is not lost
  */
 import { chain, type MaybePromise } from '../base/index.ts'
-import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
+import { readTurn, type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
@@ -27,18 +28,18 @@ import {
   type NewInboxEntry,
   type Principal,
 } from '../protocol/index.ts'
-import type { Credentials, Settled } from '../tool/index.ts'
+import type { Credentials } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
-import { deferredWrites, owedTo, resultsIn } from './deferred-writes.ts'
+import { deferredWrites, owedTo } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
+import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
-import { isLoss, Ownership } from './ownership.ts'
-import { readTurn } from './posted-entries.ts'
+import { Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
 import { decisionOf, interruptLoop, isActing, isRunning, type Loop, type State } from './state.ts'
 import { StopRequest } from './stop-request.ts'
@@ -62,6 +63,10 @@ export class Driver {
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
   readonly #stop = new StopRequest()
+  readonly #results = new EffectResults((callId, settled) => {
+    const { driver } = this.#options
+    deferredWrites(this.#options).postResult({ ...settled, callId }, driver, this.ownership)
+  })
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
 
@@ -229,7 +234,6 @@ export class Driver {
           continue
         }
         batch.refused(refusal)
-        this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
       batch.stored()
@@ -240,19 +244,11 @@ export class Driver {
     return ON
   }
 
-  /** Undefined if the turn is lost meanwhile: an effect may never end, and later results are posted to the inbox (R4). */
+  /** Undefined if the turn is lost meanwhile: its effects may never end, and its later batches come to nothing. */
   #next(loop: Loop): Promise<IteratorResult<Batch, boolean> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Batch, boolean> | undefined>()
-    let isLost = false
-    this.#leaveStep = () => {
-      isLost = true
-      resolve(undefined)
-    }
-    const arrived = (result: IteratorResult<Batch, boolean>): void => {
-      if (isLost && !result.done) this.#postResults(result.value.entries)
-      else resolve(result)
-    }
-    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(arrived, reject)
+    this.#leaveStep = () => resolve(undefined)
+    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(resolve, reject)
     return promise
   }
 
@@ -280,26 +276,26 @@ export class Driver {
     return progress
   }
 
-  #isDriving(loop: Loop): boolean {
+  #isDriving({ interrupt }: Pick<Loop, 'interrupt'>): boolean {
     const { state } = this.ownership
-    return state.is === 'driving' && state.loop === loop
+    return state.is === 'driving' && state.loop.interrupt === interrupt
   }
 
   /** Leaves the state that an error has ended (S4, S5). */
   async #abandon(why: unknown): Promise<void> {
     const { state } = this.ownership
     if (state.is === 'opening') this.ownership.refused()
-    if (isLoss(why)) {
+    if (this.ownership.isOwnLoss(why)) {
       if (this.ownership.isOwner) this.#lose(why)
       return
     }
     if (state.is === 'driving') {
-      this.#postUnsavedResults()
+      this.#results.postAll()
       this.#options.telemetry?.leave()
       this.ownership.broke()
       await this.#closeLoop(state.loop, why)
     }
-    if (!this.ownership.isOwner || this.journal.hasUnsaved) return
+    if (!this.ownership.owesRelease) return
     const owed = deferredWrites(this.#options)
     owed.release(this.ownership)
     await owed.tried()
@@ -308,7 +304,7 @@ export class Driver {
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
-    this.#postUnsavedResults()
+    this.#results.postAll()
     this.#options.telemetry?.leave()
     this.ownership.lost(why)
     // Not awaited: a tool that never ends must not keep this process from following the turn.
@@ -385,20 +381,6 @@ export class Driver {
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
-  /** Buffered results are not lost with the ownership (R4). */
-  #postUnsavedResults(): void {
-    this.#postResults(this.journal.unsaved, this.journal.saved)
-  }
-
-  /** Posts results that are in no journal, for the turn's new driver. */
-  #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
-    for (const [callId, settled] of resultsIn(entries, session)) this.#late(callId, settled)
-  }
-
-  #late(callId: string, settled: Settled): void {
-    deferredWrites(this.#options).postResult({ ...settled, callId }, this.#options.driver, this.ownership)
-  }
-
   /** True if there is a turn to open or to continue. */
   get hasWork(): boolean {
     if (!this.#pending.isEmpty() || !this.journal.isInboxEmpty) return true
@@ -422,7 +404,8 @@ export class Driver {
     return { batches: this.#options.run(this.#scope(posts, signals), this.journal), ...signals }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt, release }: Omit<Loop, 'batches'>): LoopScope {
+  #scope(posts: readonly NewInboxEntry[], signals: Omit<Loop, 'batches'>): LoopScope {
+    const { cancel, interrupt, release } = signals
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     return {
       key,
@@ -440,11 +423,12 @@ export class Driver {
       cancelledOrLost: interrupt.signal,
       cancelledLostOrReleased: release.signal,
       stopping: this.#stop.stopping,
-      mayAct: () => this.#mayAct(interrupt),
+      mayAct: () => this.#mayAct(signals),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
-      late: (callId, settled) => this.#late(callId, settled),
+      ended: (callId, settled) => this.#results.ended(callId, settled, this.#isDriving(signals)),
+      late: (callId, settled) => this.#results.late(callId, settled),
     }
   }
 
@@ -460,10 +444,9 @@ export class Driver {
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #mayAct(of: AbortController): MaybePromise<void> {
+  #mayAct(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
     const { ownership } = this
-    const { state } = ownership
-    if (state.is !== 'driving' || state.loop.interrupt !== of) throw ownership.lossError()
+    if (!this.#isDriving(of)) throw ownership.lossError()
     if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(of))
   }
 
@@ -474,6 +457,7 @@ export class Driver {
 
   #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
+    if (how !== 'unsaved') this.#results.stored(entry)
     if (how !== 'saved') this.vault.follow(entry, session)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)

@@ -58,7 +58,7 @@ export class JournalState {
   readonly #inbox = new Map<string, Entry>()
   #seen = 0
   /** The newest inbox entry that was published. Past `seen` when others wrote in between. */
-  #published = 0
+  #newestInboxSeq = 0
   #snapshotAt = 0
   #unsaved: Unsaved | undefined
   /** The part of a long turn that lies before the window. */
@@ -87,7 +87,7 @@ export class JournalState {
 
   /** The newest known position. */
   get newest(): number {
-    return Math.max(this.#seen, this.#published)
+    return Math.max(this.#seen, this.#newestInboxSeq)
   }
 
   /** Buffered entries, oldest first. */
@@ -97,11 +97,6 @@ export class JournalState {
 
   get hasUnsaved(): boolean {
     return this.#unsaved !== undefined
-  }
-
-  /** The session without the buffered entries. */
-  get saved(): Session {
-    return this.#unsaved?.before ?? this.#session
   }
 
   get session(): Session {
@@ -185,12 +180,12 @@ export class JournalState {
 
   /** True if every known entry was read (L1, L2). */
   get isUpToDate(): boolean {
-    return this.#isLoaded && this.#published <= this.#seen
+    return this.#isLoaded && this.#newestInboxSeq <= this.#seen
   }
 
-  /** Brings the journal up to date with as few reads as possible. Not for an owner, whose receipts do that. */
+  /** Brings the journal up to date with as few reads as possible. Not while receipts do that (`isKeptCurrent`). */
   async bringUpToDate(): Promise<void> {
-    const isBehind = this.#published > this.#seen
+    const isBehind = this.#newestInboxSeq > this.#seen
     if (!this.#isLoaded || (isBehind && !(await this.readInbox()))) await this.load()
   }
 
@@ -230,8 +225,8 @@ export class JournalState {
         this.#seen = entry.seq
         this.#window?.add([entry])
       }
-      if (entry.seq <= this.#published) continue
-      this.#published = entry.seq
+      if (entry.seq <= this.#newestInboxSeq) continue
+      this.#newestInboxSeq = entry.seq
       this.#options.onEntry(entry)
     }
   }

@@ -17,7 +17,7 @@ export class LoopView implements JournalView {
   readonly #journal: JournalState
   /**
    * The posts that the claim will carry, at the positions that it will store them at if it is granted: a claim with posts
-   * is refused if anyone else has written since (P2, W3). None once it is granted: then they are in the inbox.
+   * is refused if anyone else has written since (P2, W3). None once it is granted: then the journal has them.
    */
   #carried: readonly Entry[]
 

@@ -73,6 +73,10 @@ export class Ownership {
   #state: State = FREE
   /** The newest epoch granted here. */
   #epoch = 0
+  /** True while a claim may be stored whose reply never came. */
+  #isClaimUnclear = false
+  /** Losses that the store has told about this journal: a loop may meet those of other journals, too. */
+  readonly #losses = new WeakSet<HoldfastError>()
 
   /** `onLost`: another driver has claimed, and the store has refused an owner without a loop. */
   constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
@@ -92,6 +96,16 @@ export class Ownership {
 
   get isOwner(): boolean {
     return isOwner(this.#state)
+  }
+
+  /** True if a release is owed, unless buffered entries come first (S5). */
+  get owesRelease(): boolean {
+    return this.#isClaimUnclear || (this.isOwner && !this.journal.hasUnsaved)
+  }
+
+  /** True if the store refused a write to this journal because another driver has claimed, or it was erased. */
+  isOwnLoss(error: unknown): error is HoldfastError {
+    return isLoss(error) && this.#losses.has(error)
   }
 
   /** Milliseconds since the grant. */
@@ -177,6 +191,7 @@ export class Ownership {
   /** Ends ownership with a release entry, also while the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
+      if (this.#isClaimUnclear) await this.#findClaim()
       const grant = grantOf(this.#state)
       if (grant === undefined) return
       const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
@@ -201,7 +216,11 @@ export class Ownership {
     if (grant === undefined) return
     const { store, key, clock } = this.#options
     const at = clock.elapsed()
-    const { inbox } = await store.renew({ key, epoch: grant.epoch, since: this.journal.seen })
+    const renewing = store.renew({ key, epoch: grant.epoch, since: this.journal.seen })
+    const { inbox } = await renewing.catch((error: unknown) => {
+      if (isLoss(error)) this.#losses.add(error)
+      throw error
+    })
     if (!this.#holds(grant.epoch)) return // W2
     this.#on({ type: 'granted', at })
     this.journal.receive(inbox, { isOwner: true })
@@ -269,7 +288,12 @@ export class Ownership {
   async #claimOnce({ posts, entries, loop }: ClaimRequest): Promise<void> {
     const { driver, leaseMs, clock } = this.#options
     const [since, sentAt] = [this.journal.seen, clock.elapsed()]
-    const receipt = await this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
+    const claiming = this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
+    const receipt = await claiming.catch((error: unknown) => {
+      if (isUnclear(error)) this.#isClaimUnclear = true
+      throw error
+    })
+    this.#isClaimUnclear = false
     this.#epoch = receipt.epoch
     // A repeated receipt renews nothing: the grant counts as expired, and is renewed before any effect.
     const at = receipt.repeated ? Number.NEGATIVE_INFINITY : sentAt
@@ -278,6 +302,18 @@ export class Ownership {
     // A bare claim is granted at any position of the journal.
     if (receipt.first !== since + 1) await this.journal.load()
     else this.#absorb(receipt)
+  }
+
+  /** Finds out whether this driver is the owner by a claim whose reply never came. */
+  async #findClaim(): Promise<void> {
+    const { store, key, driver } = this.#options
+    const head = await store.head(key)
+    const isStored = head?.lease?.driver === driver && this.#state.is === 'free'
+    if (isStored) await this.journal.load()
+    this.#isClaimUnclear = false
+    if (!isStored) return
+    this.#epoch = head.epoch
+    this.#on({ type: 'claimed to append', grant: { epoch: head.epoch, at: Number.NEGATIVE_INFINITY } })
   }
 
   async #append(entries: readonly NewEntry[]): Promise<void> {
@@ -329,6 +365,7 @@ export class Ownership {
 
   /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). */
   #refusal(error: unknown): unknown {
+    if (isLoss(error)) this.#losses.add(error)
     if (HoldfastError.is(error, 'erased')) this.journal.forget()
     return error
   }
@@ -347,6 +384,11 @@ export class Ownership {
 /** True if the store refused an owner that has lost the conversation. */
 export function isLoss(error: unknown): error is HoldfastError {
   return HoldfastError.is(error, 'fenced') || HoldfastError.is(error, 'erased')
+}
+
+/** True if an append may have been stored (`persist`). */
+function isUnclear(error: unknown): boolean {
+  return !HoldfastError.is(error) || error.code === 'ambiguous'
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }

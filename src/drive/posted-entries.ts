@@ -1,4 +1,5 @@
 /** Finds a past inbox entry and the turns that came of it, newest first: repeated keys are seldom old. */
+import { readTurn } from '../journal/index.ts'
 import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 
@@ -17,24 +18,49 @@ interface Posted {
 /** The inbox entry posted under this key; undefined if there is none, or it was pruned. */
 export async function findPosted(store: Store, key: ContextKey, posted: string): Promise<Posted | undefined> {
   const takers = new Map<number, Entry>()
-  const begun: number[] = []
+  const turns = new BegunTurns()
   let newest = 0
   for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
     const page = await store.read(key, { to, limit: PAGE, order: 'newest' })
     for (const entry of page) {
       for (const taken of entry.takes ?? []) takers.set(taken, entry)
       newest = Math.max(newest, entry.turn)
-      if (beginsWithInput(entry)) begun.push(entry.turn)
+      turns.see(entry)
       if (entry.key !== posted) continue
       const taker = takers.get(entry.seq)
       if (taker === undefined) return { entry }
       if (isUnused(taker)) return { entry, taker }
-      const next = begun.findLast((turn) => turn > taker.turn)
+      const next = turns.after(taker.turn)
       return { entry, taker, turn: next === undefined ? newest : next - 1, isOver: next !== undefined }
     }
     to = (page.at(-1)?.seq ?? 1) - 1
   }
   return undefined
+}
+
+/** The turns that begin something new, seen newest first: with an input, or with a run of a graph that was queued. */
+class BegunTurns {
+  readonly #byInput: number[] = []
+  readonly #byQueue: number[] = []
+  readonly #starting = new Set<number>()
+  readonly #queueing = new Set<number>()
+
+  see(entry: Entry): void {
+    const { type, turn } = entry
+    if (type === 'graph.start') this.#starting.add(turn)
+    if (type === 'graph.queue') this.#queueing.add(turn)
+    // A turn that only queues a run leaves the one that waits as it is.
+    const isKept = this.#queueing.has(turn) && !this.#starting.has(turn)
+    if (beginsWithInput(entry) && !isKept) this.#byInput.push(turn)
+    else if (type === 'turn.start' && this.#starting.has(turn)) this.#byQueue.push(turn)
+  }
+
+  /** The first that does not continue this turn. A queued run is what the turn that queued it came to. */
+  after(turn: number): number | undefined {
+    const others = this.#queueing.has(turn) ? [] : this.#byQueue
+    const later = [...this.#byInput, ...others].filter((other) => other > turn)
+    return later.length === 0 ? undefined : Math.min(...later)
+  }
 }
 
 /** True for a turn that begins with an input. Others continue the turn before: after an answer, an expiry, or null. */
@@ -44,14 +70,6 @@ function beginsWithInput({ type, takes = [] }: Entry): boolean {
 
 function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
-}
-
-/** The bound of a turn that is read whole. */
-const MAX_ENTRIES = 100_000
-
-/** The entries from the first input of a turn to its end. */
-export function readTurn(store: Store, key: ContextKey, turn: number): Promise<readonly Entry[]> {
-  return store.read(key, { turn, limit: MAX_ENTRIES })
 }
 
 /**

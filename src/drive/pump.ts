@@ -18,10 +18,12 @@
  *   `release`, or `turn.end` with an empty inbox, is read       ×             ×
  *   the owner is dead, or its lease has expired                 ×             ×
  *   no owner, and no new entry, for a heartbeat                 ×             ×
- *   the store cannot watch or read                              ×             ×
+ *   the store cannot read the head                              ×             ×
  *   `halt`                                                      ×             ×
  *   results of the lost turn are posted                                                  ×
  *   a heartbeat passes                                                                   ×
+ *
+ * A watch that fails ends the pump, and its callers are refused.
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
@@ -181,7 +183,7 @@ export class Pump {
         subscribers.follow(entry)
         if (entry.type === 'release') break
         // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
-        if (entry.type === 'turn.end' && !subscribers.hasWaiting) break
+        if (entry.type === 'turn.end' && !subscribers.hasUntakenInput) break
       }
     } finally {
       wake.abort()

@@ -1,5 +1,5 @@
 /** The errors that refuse a request, each with what to do about it. */
-import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
+import { HoldfastError, invalidOption, type Principal, quote } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
 export function shutdownError(contextId: string): HoldfastError {
@@ -40,6 +40,15 @@ export function cancelledEarlyError(): HoldfastError {
 export function checkReason(reason: unknown): void {
   if (reason === undefined || typeof reason === 'string') return
   throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
+}
+
+/** A key names an input; a request to continue has none, so a repeated one could not be recognised. */
+export function checkUnkeyed(input: unknown, key: unknown): void {
+  if (input !== null || key === undefined) return
+  throw invalidOption(
+    'key',
+    'names an input that is sent once, and null is no input: leave `key` out. null joins an open turn, and continues one that was cut short as a new turn',
+  )
 }
 
 export function nothingToContinueError(contextId: string, last: string | undefined): HoldfastError {

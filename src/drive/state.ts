@@ -18,7 +18,8 @@
  * S4  A loop belongs to one `opening` or `driving`. A transition out of that state closes the loop.
  * S5  An ownership ends in one of three ways. The end of its turn or a release ends it (`ended`). A turn
  *     that breaks owes a release, which is retried until the store takes it (`leaving`). A loss to another driver ends
- *     it, too (`draining`, `free`).
+ *     it, too (`draining`, `free`). A claim whose replies were all lost is refused here and owes a release: if the
+ *     store has it, it is held (`claimed to append`) and released.
  * S6  `draining` begins nothing: effects of the lost turn still run here. Their results are posted before this driver
  *     claims again, if they come within the grace (R4); a later one is posted when it comes.
  * S7  An event that a state does not list is a broken invariant and throws.
@@ -199,7 +200,7 @@ export function isRunning({ is }: State): boolean {
 
 /**
  * Receipts keep the journal of an owner current, and an opening relies on the journal that it was decided from. A
- * leaving owner has forgotten its journal: nothing here reads it before the release.
+ * leaving owner has forgotten its journal, and loads it again for a caller that reads it before the release.
  */
 export function isKeptCurrent({ is }: State): boolean {
   return is === 'opening' || is === 'driving' || is === 'holding'

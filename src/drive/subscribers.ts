@@ -4,12 +4,12 @@
  * entries wait; every new entry and `catchUp` read again, and `catchUp` reports the failure. What this process is writing
  * comes with its receipt, and is not read: reads wait for the writes under way (L3, W4).
  */
-import { beginsAnew } from '../journal/index.ts'
+import { beginsAnew, readTurn } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import { begunAnew, type Store } from '../store/index.ts'
 
 import type { Publication } from './journal-state.ts'
-import { findPosted, readTurn } from './posted-entries.ts'
+import { findPosted } from './posted-entries.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 /** The driver of this process, as its subscribers need it. */
@@ -43,8 +43,7 @@ export class Subscribers {
   readonly #waiting = new Set<number>()
   /** The number of turns published to their end. */
   #ended = 0
-  /** The events since the last turn ended. */
-  #since: EntryEvent[] = []
+  #newest: EntryEvent[] = []
   /** The open requests: a turn that ends to wait reports all of them, whichever turn asked. */
   readonly #openRequests = new Map<string, RequestData>()
 
@@ -83,12 +82,13 @@ export class Subscribers {
   }
 
   /** True if a published inbox entry is not taken: the owner knows of it and continues by itself. */
-  get hasWaiting(): boolean {
+  get hasUntakenInput(): boolean {
     return this.#waiting.size > 0
   }
 
-  get since(): readonly EntryEvent[] {
-    return this.#since
+  /** The events since the last turn ended. */
+  get newest(): readonly EntryEvent[] {
+    return this.#newest
   }
 
   /** Publishes from this position on. */
@@ -130,7 +130,7 @@ export class Subscribers {
       if (found?.turn !== undefined) await this.replay(subscription, found.turn, found.isOver)
       else if (found !== undefined) {
         const { entry, taker } = found
-        subscription.recognise(eventOf(entry), taker === undefined ? this.#since : [eventOf(taker)])
+        subscription.recognise(eventOf(entry), taker === undefined ? this.#newest : [eventOf(taker)])
       }
       return found !== undefined
     }
@@ -228,16 +228,16 @@ export class Subscribers {
     if (how !== 'unsaved') this.#published = entry.seq
     if (how === 'saved') return
     const event = eventOf(entry, how)
-    this.#since.push(event)
+    this.#newest.push(event)
     if (entry.key !== undefined && how === undefined) this.#waiting.add(entry.seq)
     if (entry.takes !== undefined) for (const taken of entry.takes) this.#waiting.delete(taken)
     if (event.type === 'request.start') this.#openRequests.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#openRequests.delete(event.data.requestId)
     else if (event.type === 'clear') this.#openRequests.clear()
     for (const subscription of this.subscriptions)
-      subscription.receive(event, this.#since, this.#openRequests)
+      subscription.receive(event, this.#newest, this.#openRequests)
     if (entry.type === 'turn.end') this.#ended += 1
-    if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
+    if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#newest = []
   }
 }
 

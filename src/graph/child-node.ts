@@ -1,7 +1,7 @@
 /** An agent, a model, tools or a graph as a node: a function that runs it below the task. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Runnable } from '../drive/index.ts'
-import { type ChannelKinds, defined, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
+import { type ChannelKind, defined, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition, NodeContext, NodeDefinition } from './definition.ts'
 
@@ -15,6 +15,8 @@ export interface Mapping {
 interface Marked {
   /** A graph: the channels of the same name. */
   readonly '~graph'?: GraphDefinition
+  /** A graph, run from the values of its channels instead of updates of their initial values. */
+  readonly '~fromState'?: Runnable<never, unknown>
   /** Reads this channel and appends to it. */
   readonly '~channel'?: string
 }
@@ -24,12 +26,13 @@ export function childNode(
   runnable: Runnable<never, unknown>,
   mapping: Mapping,
 ): Pick<NodeDefinition, 'run' | 'inner'> {
-  const { '~graph': inner } = runnable as Marked
+  const { '~graph': inner, '~fromState': fromState = runnable } = runnable as Marked
   const isMapped = mapping.input !== undefined && mapping.output !== undefined
   const own = isMapped ? mapping : ownMapping(channels, runnable)
   const { input = own.input, output = own.output } = mapping
+  const child = mapping.input === undefined ? fromState : runnable
   const run = async (state: never, context: NodeContext): Promise<unknown> => {
-    const made = await context.run('', runnable, input?.(state, context.input as never) as never)
+    const made = await context.run('', child, input?.(state, context.input as never) as never)
     return output?.(made as never, state)
   }
   return { run, ...defined({ inner }) }
@@ -62,7 +65,7 @@ function sharedChannels(channels: Channels, inner: GraphDefinition): Mapping {
   checkShared(shared, channels, inner)
   return {
     input: (state: JsonObject) => pick(state, shared),
-    output: (after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, inner.kinds),
+    output: (after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, channels),
   }
 }
 
@@ -85,14 +88,25 @@ function pick(state: JsonObject, channels: readonly string[]): JsonObject {
   )
 }
 
-/** The channels that changed; of a list, the appended items. */
-function changesIn(after: JsonObject, before: JsonObject, kinds: ChannelKinds): JsonObject {
+/** The channels that changed; of a list, the appended items; of an object to merge, the fields that changed. */
+function changesIn(after: JsonObject, before: JsonObject, channels: Channels): JsonObject {
   const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(after)) {
     const previous = before[channel]
     if (value === undefined || isDeepStrictEqual(value, previous)) continue
-    const isList = kinds[channel] === 'list' && Array.isArray(value) && Array.isArray(previous)
-    update[channel] = isList ? value.slice(previous.length) : value
+    update[channel] = changeOf(channels[channel]?.kind, value, previous)
   }
   return update
+}
+
+function changeOf(kind: ChannelKind | undefined, value: Json, previous: Json | undefined): Json {
+  if (kind === 'list' && Array.isArray(value) && Array.isArray(previous))
+    return (value as readonly Json[]).slice(previous.length)
+  if (kind !== 'merge' || !isObject(value) || !isObject(previous)) return value
+  const fields = Object.entries(value)
+  return Object.fromEntries(fields.filter(([field, one]) => !isDeepStrictEqual(one, previous[field])))
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -55,11 +55,23 @@ export async function performStep<T>(
   const isNew = known === undefined || isAgain
   const idempotencyKey = isNew ? newIdempotencyKey(attempt.run, callId) : known.idempotencyKey
   const call = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...step }) }
-  if (known === undefined || isAgain) return resultOf(call, await begin(call)) as T
+  if (isNew) return resultOf(call, await onceUnderWay(call, () => begin(call))) as T
   const earlier = { ...call, callId: known.callId }
   if (known.status !== undefined) return resultOf(earlier, known as Settled) as T
-  const settled = attempt.run.underWay.get(known.callId) ?? recover(earlier, known)
-  return resultOf(earlier, await settled) as T
+  return resultOf(earlier, await onceUnderWay(earlier, () => recover(earlier, known))) as T
+}
+
+/** Attempts of a node share the effect that one of them began, from before its intent is stored until it is settled. */
+function onceUnderWay(
+  { attempt: { run }, callId }: EffectCall,
+  work: () => Promise<Settled>,
+): Promise<Settled> {
+  const known = run.underWay.get(callId)
+  if (known !== undefined) return known
+  const working = work()
+  run.underWay.set(callId, working)
+  working.catch(() => run.underWay.delete(callId))
+  return working
 }
 
 /** True for an effect that did not start, and in another attempt for one that is known to have failed. */
@@ -82,23 +94,20 @@ async function begin(call: EffectCall): Promise<Settled> {
   return execute(call)
 }
 
-function execute(call: EffectCall): Promise<Settled> {
+async function execute(call: EffectCall): Promise<Settled> {
   const { attempt, callId } = call
   const { run } = attempt
-  const working = (async () => {
-    await run.scope.mayAct()
-    const made = callRun(call, (late) => run.scope.late(callId, late))
-    const step = { kind: 'effect', turn: run.open.turn, callId, name: call.tool.name } as const
-    const settled = settledBy(
-      await run.observed(
-        () => step,
-        () => runCall(made),
-      ),
-    )
-    return appendEnd(call, settled)
-  })()
-  run.underWay.set(callId, working)
-  return working
+  await run.scope.mayAct()
+  const made = callRun(call, (late) => run.scope.late(callId, late))
+  const step = { kind: 'effect', turn: run.open.turn, callId, name: call.tool.name } as const
+  const settled = settledBy(
+    await run.observed(
+      () => step,
+      () => runCall(made),
+    ),
+  )
+  run.scope.ended(callId, settled)
+  return appendEnd(call, settled)
 }
 
 /** An effect that an earlier driver started and did not settle: it runs again, is verified, or stays unknown. */
@@ -110,12 +119,23 @@ async function recover(call: EffectCall, known: Known): Promise<Settled> {
   }
   if (known.replay === 'safe' && tool.replay === 'safe') return execute(call)
   const found = await verifyCall(callRun(call))
-  if (found === 'run') return execute(call)
+  if (found === 'run') {
+    checkUnsettled(call)
+    return execute(call)
+  }
   return appendEnd(call, found ?? { status: 'unknown', output: UNKNOWN })
 }
 
+/** The run may have gone on without the effect while it was verified, and settled it as unknown: that is final. */
+function checkUnsettled({ attempt, callId }: EffectCall): void {
+  if (isStarted(attempt.run.session, callId)) return
+  throw new HoldfastError('cancelled', {
+    message: `${callId} was settled while it was verified, and is not done any more.`,
+  })
+}
+
 export const UNKNOWN =
-  'Begun, and nobody can say whether it happened: the process that did it is gone. Find out before doing it again.'
+  'Begun, and nobody can say whether it happened: its result has not come. Find out before doing it again.'
 
 /** Settles once (R4): a result that comes after the run has continued is posted as late. */
 function appendEnd(
@@ -182,7 +202,8 @@ function effectTool<T>(
 }
 
 function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
-  if (end.kind === 'settled') return end
+  const { kind, ...settled } = end
+  if (kind === 'settled') return settled as Settled
   const error = 'An effect cannot ask. Ask with interrupt() before it.'
   return { status: 'error', output: { error, code: 'invalid-question' } }
 }

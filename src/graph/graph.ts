@@ -7,6 +7,7 @@ import {
   type ChildContext,
   type ChildResult,
   checkStore,
+  checkUnkeyed,
   leastLimits,
   metadataBelow,
   problemOf,
@@ -78,6 +79,10 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C>> {
   /** The definition, for a graph that has this one as a node. */
   readonly '~graph': GraphDefinition
+  /** The graph as a child that begins with the values of its channels. */
+  readonly '~fromState': Runnable<never, unknown> = {
+    '~run': (below, state) => this.#runBelow(below, state, { isState: true }),
+  }
   readonly #options: GraphOptions
   readonly #telemetry: readonly Telemetry[]
   readonly #store: Store
@@ -116,6 +121,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   stream(input: InputOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
+      checkUnkeyed(input, options.key)
       checkKey(options)
       checkLimits(options.limits)
       const values =
@@ -222,12 +228,27 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   }
 
   /** Runs the graph as a child, such as a node of another graph. */
-  async '~run'(below: ChildContext, input: InputOf<C>): Promise<ChildResult<StateOf<C>>> {
+  '~run'(below: ChildContext, input: InputOf<C>): Promise<ChildResult<StateOf<C>>> {
+    return this.#runBelow(below, input)
+  }
+
+  async #runBelow(
+    below: ChildContext,
+    input: InputOf<C>,
+    given: Pick<ThreadOptions, 'isState'> = {},
+  ): Promise<ChildResult<StateOf<C>>> {
     const { childScope, name, principal, credentials, signal, limits } = below
     const metadata = metadataBelow(below)
     const { contextId, owner, ...ports } = childScope.config
     const key = childKey({ ...owner, contextId }, name)
-    const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
+    const thread = this.#thread(key, {
+      ...ports,
+      ...given,
+      parent: contextId,
+      // The caller has let the principal in; only an `allow` of the graph's own can refuse it.
+      allow: this.#options.allow ?? (() => true),
+      credentials: () => credentials,
+    })
     const values = checkedUpdate(this['~graph'].channels, { source: `the input of ${name}` }, input)
     const own = leastLimits(this.#options.limits, limits)
     const options: GraphTurnOptions = {
@@ -272,6 +293,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       },
       lastState: () => this.#stateOf(thread.journal.session),
       done: async () => {
+        await thread.queuedRuns()
         live.delete(thread)
         if (live.size === 0) this.#live.delete(keyText(key))
         await thread.close()

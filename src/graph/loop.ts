@@ -15,6 +15,7 @@ import {
 } from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
+import { adoptChannels } from './adopt-channels.ts'
 import { endRun, settleEffects } from './end-run.ts'
 import { type FinishedStep, type NextTargets, nextTargets } from './routes.ts'
 import { type GraphScope, Run } from './run.ts'
@@ -31,7 +32,11 @@ export function graphLoop(scope: GraphScope): AsyncGenerator<Batch, boolean> {
 function stepsOf(run: Run): LoopSteps {
   return {
     run,
-    begin: () => begin(run),
+    begin: async () => {
+      const isBegun = await begin(run)
+      if (isBegun) adoptChannels(run)
+      return isBegun
+    },
     next: () => nextPart(run),
     cancel: () => endRun(run, 'cancelled'),
     fail: (error) => endRun(run, 'failed', { error }),
@@ -110,9 +115,10 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
     endAtLimit(run, limit)
     return
   }
+  const { turn } = run.open
   appendStep(run, { next, changes })
   if (isOver) finish(run, next)
-  if (run.session.open !== undefined) yield run.commit('tools')
+  if (run.session.open?.turn === turn) yield run.commit('tools')
 }
 
 /**

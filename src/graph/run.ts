@@ -23,8 +23,12 @@ export interface GraphScope extends LoopScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
   readonly childScope: ChildScope
+  /** True: the input of a run holds the values of channels, not updates of their initial values. */
+  readonly isState: boolean
   /** Ids known to the caller, if the run was started inside of a call. */
   readonly above?: IdsAbove | undefined
+  /** The draft begins this turn for a queued run, and no caller waits for it: this process has to drive it. */
+  readonly onQueuedTurn: (turn: number) => void
   /** Entries of the run by their positions. */
   readonly entries: (seqs: readonly number[]) => Promise<readonly Entry[]>
 }

@@ -1,7 +1,9 @@
 /** Starts a run: from new values, from answers, from expired requests, or from a request to continue. */
-import { withChanges } from '../journal/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { INPUT_DROPPED, withChanges, withUpdate } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
-import { defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
+import { defined, type Entry, type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { thrownText } from '../tool/index.ts'
 import { endRun, settleOpen } from './end-run.ts'
 import type { Run } from './run.ts'
 import { checkConstants, checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -34,52 +36,109 @@ function startFrom(run: Run, entry: Entry): void {
   const { message: _, values: _values, origin: _origin, ...sender } = dataOf(entry, 'input')
   startTurn(run, sender, { takes: entry.key === undefined ? [] : [entry.key] })
   settleOpen(run)
-  for (const { task, state } of run.session.graph?.tasks ?? [])
-    if (state !== 'ended') run.scope.abandoned?.(task)
-  const isFirst = run.session.graph?.queued === undefined
-  if (isFirst) return appendStart(run, runInput(run, entry))
-  queueInput(run, entry)
+  for (const { task, state } of run.session.graph?.tasks ?? []) if (state !== 'ended') run.abandon(task)
+  const { queued = [] } = run.session.graph ?? {}
+  const input = runInput(run, entry)
+  if (queued.length === 0) return appendStart(run, input)
+  // Runs of other senders need turns of their own, and this turn is the input's.
+  if (!queued.every((one) => isOfTurn(run, one))) return appendStart(run, input, { ahead: true })
+  run.draft.append('graph.queue', input)
   startQueued(run)
 }
 
 /** The queued run starts when those before it are over. */
 function queueInput(run: Run, entry: Entry): void {
-  run.draft.append('graph.queue', runInput(run, entry))
+  const input = runInput(run, entry)
+  startChanges(run, input.update)
+  run.draft.append('graph.queue', input)
 }
 
-/** Starts the next queued run in the open turn. False if there is none. */
+/**
+ * Starts the next queued run: in the open turn, or, if its sender needs another, in a turn that begins as this one ends.
+ * An input that cannot start any more is dropped. False if there is none left.
+ */
 export function startQueued(run: Run): boolean {
-  const [next] = run.session.graph?.queued ?? []
-  if (next !== undefined) appendStart(run, next)
-  return next !== undefined
+  for (;;) {
+    const [next] = run.session.graph?.queued ?? []
+    if (next === undefined) return false
+    const problem = problemWith(run, next)
+    if (problem === undefined) {
+      if (!isOfTurn(run, next)) changeTurn(run, next)
+      appendStart(run, next)
+      return true
+    }
+    run.draft.append('warning', {
+      code: INPUT_DROPPED,
+      message: `A queued input was dropped, because its run cannot start: ${problem} Send it again in another form.`,
+    })
+  }
+}
+
+/** Both turns are one append, so that any process finds the queued run as an open turn. */
+function changeTurn(run: Run, { sender = {} }: RunInput): void {
+  endRun(run, 'stop')
+  startTurn(run, sender, { isLeft: true })
+  run.scope.onQueuedTurn(run.open.turn)
+}
+
+/** True if the open turn has the principal, limits, metadata and need of credentials that the input came with. */
+function isOfTurn({ open, scope: { key } }: Run, { sender }: RunInput): boolean {
+  if (sender === undefined) return true
+  const { tenant, actor } = key
+  return isDeepStrictEqual(senderOf(open), { principal: { tenant, actor }, ...sender })
 }
 
 type RunInput = EntryData['graph.queue']
+type Sender = NonNullable<RunInput['sender']>
+
+function senderOf({ principal, limits, metadata, credentials }: Sender): Sender {
+  return defined({ principal, limits, metadata, credentials })
+}
+
+function problemWith(run: Run, { update }: RunInput): string | undefined {
+  try {
+    checkConstants(run.graph, run.session.graph?.state ?? {}, update)
+    startChanges(run, update)
+    return undefined
+  } catch (error) {
+    return thrownText(error, run.secrets)
+  }
+}
 
 /** The values of an input in their stored form. */
 function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
-  const { values, origin } = dataOf(entry, 'input')
+  const { values, origin, ...sender } = dataOf(entry, 'input')
   if (values === undefined)
     throw new HoldfastError('invalid-entry', {
       message: `${scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
     })
   const update = checkedUpdate(graph.channels, { source: 'the input' }, values)
   checkConstants(graph, session.graph?.state ?? {}, update)
-  return { update, ...defined({ origin }) }
+  return { update, sender: senderOf(sender), ...defined({ origin }) }
+}
+
+/** The changes that a run begins with: first values, and those of reducers. Throws if a reducer does. */
+function startChanges({ graph, session, scope }: Run, update: JsonObject): JsonObject {
+  const before = session.graph?.state ?? {}
+  const initial = initialChanges(graph, scope.isState ? withUpdate(before, graph.kinds, update) : before)
+  const state = withChanges(before, graph.kinds, initial)
+  return { ...initial, ...reducedChanges(graph, state, [update]) }
 }
 
 /** Merges the given values into the existing state. */
-function appendStart(run: Run, { update, origin }: RunInput): void {
+function appendStart(
+  run: Run,
+  { update, origin }: RunInput,
+  place: Pick<EntryData['graph.start'], 'ahead'> = {},
+): void {
   const { graph } = run
-  const before = run.session.graph?.state ?? {}
-  const initial = initialChanges(graph, before)
-  const state = withChanges(before, graph.kinds, initial)
-  const changes = { ...initial, ...reducedChanges(graph, state, [update]) }
+  const changes = startChanges(run, update)
   run.draft.append('graph.start', {
     graph: graph.name,
     channels: graph.kinds,
     update,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
     ...defined({ origin }),
+    ...place,
   })
 }

@@ -1,6 +1,6 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
 import type { GraphTask } from '../journal/index.ts'
-import { type Batch, request } from '../loop/index.ts'
+import { type Batch, newRequestId, request } from '../loop/index.ts'
 import {
   defined,
   HoldfastError,
@@ -101,10 +101,9 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const isOpen = end.kind === 'asks' || (end.status !== 'ok' && run.cancelledOrTimedOut.aborted)
   if (isOpen && !isFree) run.draft.append('usage', { callId: task.task, usage, below })
   if (end.kind === 'asks') {
-    for (const { name, ...question } of end.requests) {
-      const before = task.answers?.filter((answer) => answer.name === name).length ?? 0
-      request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...question }, task.task)
-    }
+    const asker = { ...task, callId: task.task }
+    for (const { name, ...question } of end.requests)
+      request(run, { id: newRequestId(run, asker, name), name, ...question }, task.task)
   } else if (end.status === 'ok') {
     const update = end.output as JsonObject
     const changes = Object.keys(update).length === 0 ? {} : { update }

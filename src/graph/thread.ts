@@ -47,6 +47,8 @@ export interface ThreadOptions {
   readonly telemetry: readonly Telemetry[]
   readonly parent?: string
   readonly parentSince?: number
+  /** True: inputs hold the values of channels, not updates of their initial values. */
+  readonly isState?: boolean
   readonly allow?: (principal: Principal) => boolean
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -56,10 +58,12 @@ const MAX_HEARTBEAT_MS = 1000
 export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
+  /** The newest turn that this process began for a queued run. */
+  #queuedTurn: number | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
-    const { definition, terms, limits, ids, leaseMs, ...ports } = options
+    const { definition, terms, limits, ids, leaseMs, isState = false, ...ports } = options
     this.#conversation = new Conversation({
       ...ports,
       ids,
@@ -73,7 +77,8 @@ export class Thread {
       run: (scope) => {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
-        const own = { graph: definition, limits, childScope, entries: this.#entries }
+        const onQueuedTurn = (turn: number): void => void (this.#queuedTurn = turn)
+        const own = { graph: definition, limits, childScope, onQueuedTurn, entries: this.#entries, isState }
         return graphLoop({ ...scope, ...own, above: idsAround() })
       },
       onOutcome: () => {},
@@ -133,6 +138,12 @@ export class Thread {
 
   async cancel(reason?: string): Promise<void> {
     await this.#conversation.cancel(reason)
+  }
+
+  /** Resolves when the queued runs that began as a run of this process ended have ended, too. */
+  async queuedRuns(): Promise<void> {
+    const { open } = this.journal.session
+    if (open !== undefined && open.turn === this.#queuedTurn) await this.#conversation.whenIdle()
   }
 
   /** Releases the conversation once its current work settles; any process may continue it. */

@@ -121,7 +121,8 @@ export class Catalog {
     const { agent } = entry
     const { allow, clock, timer, ids, store } = this.#config
     const { contextId, tenant, actor } = key
-    const { trust: _, plugins = [], ...given } = typeof agent === 'function' ? await agent(key) : agent
+    const { trust, plugins = [], ...given } = typeof agent === 'function' ? await agent(key) : agent
+    if (typeof agent === 'function' && trust !== undefined) throw trustOfFunction(name)
     return new HostedAgentConversation({
       name,
       ...given,
@@ -157,6 +158,13 @@ export class Catalog {
       details: { agent: name },
     })
   }
+}
+
+/** Refused, not ignored: an agent that is meant to be strict would answer everybody. */
+function trustOfFunction(name: string): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `The function of the agent ${quote(name)} returns trust, which is decided before a conversation opens. Write it on the host: createHost({ trust: { decide: ({ name, principal }) => … } }), or make the agent an object.`,
+  })
 }
 
 /** Conversations below others are driven by these; a person's state and grants, whose names begin with `~`, are none. */

@@ -5,7 +5,7 @@
 
 import type { Agent } from '../agent/index.ts'
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
-import { checkStore } from '../drive/index.ts'
+import { checkStore, type TurnError } from '../drive/index.ts'
 import { forkContext, recreateContext } from '../journal/index.ts'
 import {
   atLeast,
@@ -147,6 +147,8 @@ export class Host {
   readonly #engine: Engine
   readonly #retention: Retention | undefined
   readonly #timer: Timer
+  /** Conversations that are being erased, by key: true once they are. */
+  readonly #erasing = new Map<string, Promise<boolean>>()
   #state: 'created' | 'running' | 'closed' = 'created'
 
   constructor(config: HostConfig) {
@@ -256,9 +258,16 @@ export class Host {
    * Sends a message, or values to a graph; null continues a turn that was cut short. Resolves when the turn is requested,
    * as soon as there is a place; its outcome comes later, whether or not anybody waits for it.
    */
-  async send(key: ContextKey, input: HostInput, options: SendOptions = {}): Promise<HostedTurn> {
+  async send(
+    key: ContextKey,
+    input: HostInput,
+    { history, ...options }: SendOptions = {},
+  ): Promise<HostedTurn> {
     const trusted = await this.#trusted(key, options)
-    return this.#begin(key, (hosted) => hosted.send(input, trusted))
+    return this.#begin(key, async (hosted) => {
+      if (history !== undefined) await hosted.importHistory(history)
+      return hosted.send(input, trusted)
+    })
   }
 
   /** Answers some or all open requests by their ids. */
@@ -287,14 +296,13 @@ export class Host {
     page: { readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
     const { heads, next } = await this.store.list({ owner, status: 'waiting', ...page })
-    const hosted = heads.filter(({ key: { contextId } }) => this.#catalog.find(contextId))
-    const notices = await Promise.all(
-      hosted.map(async ({ key }) => ({ key, requests: await this.requests(key) })),
-    )
-    return {
-      notices: notices.filter(({ requests }) => requests.length > 0),
-      ...(next === undefined ? {} : { next }),
+    const notices: RequestNotice[] = []
+    // One after the other: a page may have more conversations than may be open.
+    for (const { key } of heads.filter((head) => this.#catalog.find(head.key.contextId))) {
+      const requests = await this.requests(key)
+      if (requests.length > 0) notices.push({ key, requests })
     }
+    return { notices, ...(next === undefined ? {} : { next }) }
   }
 
   /** Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. */
@@ -354,8 +362,18 @@ export class Host {
   /** Erases a conversation and all below it. A message under its id begins a new one. Returns the number of those erased. */
   async erase(key: ContextKey): Promise<number> {
     const checked = this.#catalog.checked(key)
-    await this.#pool.close(checked)
-    return this.store.erase(checked)
+    const name = keyText(checked)
+    const erased = this.#pool.close(checked).then(() => this.store.erase(checked))
+    const isErased = erased.then(
+      () => true,
+      () => false,
+    )
+    this.#erasing.set(name, isErased)
+    try {
+      return await erased
+    } finally {
+      this.#erasing.delete(name)
+    }
   }
 
   /**
@@ -416,20 +434,34 @@ export class Host {
     throw new HoldfastError('forbidden', { message: reason, details: { contextId } })
   }
 
-  async #begin(key: ContextKey, begin: (hosted: Hosted) => HostedTurn): Promise<HostedTurn> {
+  async #begin(
+    key: ContextKey,
+    begin: (hosted: Hosted) => HostedTurn | Promise<HostedTurn>,
+  ): Promise<HostedTurn> {
     if (this.#state === 'closed') throw closedError()
     const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
     const run = this.#gate.run(keyText(checked), () =>
       this.#pool.use(checked, async (hosted) => {
+        await this.#erasing.get(keyText(checked))
         if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
-        const turn = begin(hosted)
+        const turn = this.#erasable(checked, await begin(hosted))
         begun.resolve(turn)
         await this.#follow(checked, turn)
       }),
     )
     run.catch((error: unknown) => begun.reject(error))
     return begun.promise
+  }
+
+  /** A turn that ends because its conversation is erased is not one that another process goes on with. */
+  #erasable(key: ContextKey, turn: HostedTurn): HostedTurn {
+    const outcome = turn.outcome.then(async (ended) => {
+      const isErased = this.#erasing.get(keyText(key))
+      if (ended.error?.code !== 'shutdown' || !(await isErased)) return ended
+      return { ...ended, error: erasedError(key) }
+    })
+    return { outcome, [Symbol.asyncIterator]: () => turn[Symbol.asyncIterator]() }
   }
 
   async #drive(key: ContextKey): Promise<void> {
@@ -455,4 +487,8 @@ export class Host {
       // The callback of an embedder fails no turn.
     }
   }
+}
+
+function erasedError({ contextId }: ContextKey): TurnError {
+  return { code: 'erased', message: `The conversation ${quote(contextId)} was erased, and its turn with it.` }
 }

@@ -2,6 +2,7 @@
 import { Agent, type AgentConfig } from '../agent/index.ts'
 import { type Auth, runWithApprovals, type TurnOutcome } from '../drive/index.ts'
 import type { Channels, Graph } from '../graph/index.ts'
+import type { ImportOptions } from '../journal/index.ts'
 import {
   type ContextKey,
   defined,
@@ -27,9 +28,14 @@ export interface HostedAgentConfig
 /** The conversation that an agent is opened for. */
 export type HostSession = ContextKey
 
+/** The agent of one conversation. Its trust is the host's: lists and visitors are decided before a conversation opens. */
+export interface SessionAgentConfig extends Omit<HostedAgentConfig, 'trust'> {
+  readonly trust?: never
+}
+
 export type HostedAgent =
   | HostedAgentConfig
-  | ((session: HostSession) => HostedAgentConfig | Promise<HostedAgentConfig>)
+  | ((session: HostSession) => SessionAgentConfig | Promise<SessionAgentConfig>)
 
 export type HostedGraph = Graph<Channels>
 
@@ -59,6 +65,8 @@ export interface SendOptions {
   readonly key?: string
   readonly whileBusy?: 'queue' | 'steer' | 'interrupt' | 'reject'
   readonly metadata?: JsonObject
+  /** The messages before this one, for an agent: imported once the turn has a place, the same ones only once. */
+  readonly history?: { readonly messages: unknown; readonly format?: ImportOptions['format'] }
 }
 
 /** A message for an agent, or the values of a graph's run; null continues what was cut short. */
@@ -75,8 +83,12 @@ export interface HostedTurn extends AsyncIterable<TurnEvent> {
   readonly outcome: Promise<HostOutcome>
 }
 
+/** The options of the turn itself. */
+type TurnRequestOptions = Omit<SendOptions, 'history'>
+
 export interface Hosted {
-  send(input: HostInput, options: SendOptions): HostedTurn
+  importHistory(history: NonNullable<SendOptions['history']>): Promise<void>
+  send(input: HostInput, options: TurnRequestOptions): HostedTurn
   answer(answers: Readonly<Record<string, Json>>, options: SendOptions): HostedTurn
   cancel(reason?: string): Promise<void>
   requests(): Promise<readonly RequestData[]>
@@ -92,7 +104,11 @@ export class HostedAgentConversation implements Hosted {
     this.agent = new Agent(config)
   }
 
-  send(input: HostInput, options: SendOptions): HostedTurn {
+  async importHistory({ messages, format }: NonNullable<SendOptions['history']>): Promise<void> {
+    await this.agent.importMessages(messages, defined({ format }))
+  }
+
+  send(input: HostInput, options: TurnRequestOptions): HostedTurn {
     return this.agent.executeTurn(input as MessageInput | null, options)
   }
 
@@ -142,6 +158,13 @@ export class HostedGraphConversation implements Hosted {
 
   get #where(): { readonly contextId: string; readonly owner: ContextKey } {
     return { contextId: this.#key.contextId, owner: this.#key }
+  }
+
+  async importHistory(): Promise<void> {
+    throw new HoldfastError('wrong-kind', {
+      message: `${quote(this.#key.contextId)} is a conversation of a graph: it takes no history.`,
+      details: { contextId: this.#key.contextId },
+    })
   }
 
   send(input: HostInput, { auth, key, metadata }: SendOptions): HostedTurn {

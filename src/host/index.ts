@@ -15,6 +15,7 @@ export type {
   HostOutcome,
   HostSession,
   SendOptions,
+  SessionAgentConfig,
 } from './hosted.ts'
 export type { TakenDelta } from './pending-deltas.ts'
 export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'

@@ -38,8 +38,7 @@ export class Pool {
 
   /** Opens the conversation if it is not open, and keeps it open while `work` runs. */
   async use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
-    const slot = await this.#slot(key)
-    slot.users += 1
+    const slot = await this.#enter(key)
     try {
       return await work(await slot.hosted)
     } finally {
@@ -75,21 +74,27 @@ export class Pool {
     await Promise.allSettled(this.#closing.values())
   }
 
-  async #slot(key: ContextKey): Promise<Slot> {
+  /** The slot with its new user, counted in the same tick: it is never idle in between. */
+  async #enter(key: ContextKey): Promise<Slot> {
     const name = keyText(key)
     for (;;) {
       if (this.#isClosed) throw closedError()
       const known = this.#slots.get(name)
-      if (known !== undefined) return known
+      if (known !== undefined) {
+        known.users += 1
+        return known
+      }
       const closing = this.#closing.get(name)
       if (closing === undefined) break
       await closing
     }
     if (this.#slots.size >= this.#options.most) this.#makeRoom()
     const hosted = this.#options.open(key)
-    const slot: Slot = { hosted, users: 0, usedAt: this.#options.clock.now() }
+    const slot: Slot = { hosted, users: 1, usedAt: this.#options.clock.now() }
     this.#slots.set(name, slot)
-    hosted.catch(() => this.#slots.delete(name))
+    hosted.catch(() => {
+      if (this.#slots.get(name) === slot) this.#slots.delete(name)
+    })
     this.#sweepLater()
     return slot
   }

@@ -415,6 +415,8 @@ describe('what a turn waits for', () => {
       { callId: 'b', tool: 'look', state: 'requested', args: { at: 2 } },
     ],
     requests: [{ requestId: 'r', seq: 7, kind: 'approval', callId: 'b' }],
+    limits: { iterations: 4 },
+    metadata: { from: 'cli' },
   }
 
   it.each(['input-required', 'auth-required'] as const)('is parked when it ends with %s', (outcome) => {
@@ -439,6 +441,7 @@ describe('what a turn waits for', () => {
   it('may be a request alone, the rest of a round, or nothing', () => {
     const [request] = parked.requests
     expect(foldOf(input, claim, start, ask, wait).parked).toEqual({
+      ...parked,
       calls: [],
       requests: [{ ...request, seq: 4 }],
     })
@@ -484,6 +487,14 @@ describe('what a turn waits for', () => {
       toolCalls: 0,
       failures: 0,
     })
+  })
+
+  it('gives its limits and metadata to that turn, field by field, unless it begins with an input', () => {
+    const own = { limits: { tokens: 9 }, metadata: { from: 'page' } }
+    const openOf = (more: Partial<Entry> = {}) =>
+      foldOf(...untilNow, wait, ['turn.start', { principal, ...own }, { turn: 2, ...more }]).open
+    expect(openOf()).toMatchObject({ limits: { iterations: 4, tokens: 9 }, metadata: { from: 'page' } })
+    expect(openOf({ takes: [8] })?.limits).toEqual(own.limits)
   })
 
   it('is settled there', () => {

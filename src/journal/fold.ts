@@ -15,6 +15,7 @@ import {
   hookKind,
   type InboxType,
   isWaiting,
+  type JsonObject,
   type KnownEntry,
   LAST_BEFORE_TOOLS,
   NO_USAGE,
@@ -24,14 +25,17 @@ import { callDraftOf, type Draft, draftOf, type OpenDraft, openDraftOf, withoutA
 import { changeArgs, passCall, passPhase } from './fold-phases.ts'
 import { understand } from './format.ts'
 import {
+  adoptChannels,
   answerTask,
   beginRun,
   beginStep,
   clearRun,
   countBelow,
+  dropQueued,
   endEffect,
   endNode,
   forkRun,
+  INPUT_DROPPED,
   queueRun,
   resumeRun,
   startEffect,
@@ -40,7 +44,6 @@ import { countOf } from './message-count.ts'
 import {
   type Answer,
   beginsAnew,
-  type Call,
   hasRound,
   MAX_IMPORTS,
   MAX_UNKNOWN,
@@ -48,6 +51,7 @@ import {
   type OpenTurn,
   OUTPUT_NOTE,
   OVER_MESSAGES,
+  type Parked,
   type Session,
   SHUTDOWN_RELEASE,
 } from './session.ts'
@@ -130,9 +134,10 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
       toolCalls: 0,
       failures: 0,
     })
-    open.limits = limits
-    open.metadata = metadata
-    // A turn that resumes parked calls inherits their credentials; one with a new input does not.
+    // A turn that resumes parked calls inherits their limits, metadata and credentials; one with a new input does not.
+    const inherited = entry.takes?.length ? undefined : draft.parked
+    open.limits = merged(inherited?.limits, limits)
+    open.metadata = merged(inherited?.metadata, metadata)
     if (credentials || (resumesWithCredentials(draft) && !entry.takes?.length)) open.credentials = true
     if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
     if (open.calls.length > 0) open.phase = LAST_BEFORE_TOOLS
@@ -172,6 +177,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
     if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
     if (data.code === OVER_MESSAGES) draft.window.overMessages = true
+    if (data.code === INPUT_DROPPED && draft.graph !== undefined) draft.graph = dropQueued(draft.graph)
     countUsage(draft, data.usage)
   },
   'model.start'(draft, { data }) {
@@ -279,7 +285,8 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })
   },
   'turn.end'(draft, { data }) {
-    const { calls = [], requests = [], credentials, fresh } = draft.open ?? draft.parked ?? {}
+    const waiting: Partial<Parked> = (draft.open as OpenTurn | undefined) ?? draft.parked ?? {}
+    const { calls = [], requests = [], credentials, limits, metadata, fresh } = waiting
     draft.outcome = data.outcome
     if (data.stopped !== undefined) draft.stopped = data.stopped
     else draft.stopped = undefined
@@ -287,9 +294,11 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.parked = undefined
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
       draft.parked = {
-        calls: calls as readonly Call[],
+        calls,
         requests,
         ...(credentials === undefined ? {} : { credentials }),
+        ...(limits === undefined ? {} : { limits }),
+        ...(metadata === undefined ? {} : { metadata }),
         ...(fresh && calls.length > 0 ? { fresh } : {}),
       }
   },
@@ -320,6 +329,9 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
     draft.graph = { ...beginRun(draft.graph, data, seq), ...secret }
+  },
+  'graph.channels'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = adoptChannels(draft.graph, data)
   },
   'graph.queue'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = queueRun(draft.graph, data)
@@ -377,8 +389,14 @@ function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
 }
 
 /** True if the parked calls or the graph's run need credentials (R19). */
-function resumesWithCredentials({ parked, graph }: Draft): boolean {
-  return parked?.credentials === true || graph?.credentials === true
+/** A run that is over leaves its credentials to no other. */
+function resumesWithCredentials({ parked, graph, outcome }: Draft): boolean {
+  return parked?.credentials === true || (graph?.credentials === true && outcome !== 'stop')
+}
+
+/** Field by field: what the new turn was given counts before what it inherits. */
+function merged(inherited: JsonObject | undefined, own: JsonObject | undefined): JsonObject | undefined {
+  return inherited === undefined || own === undefined ? (own ?? inherited) : { ...inherited, ...own }
 }
 
 function closeRound(open: OpenDraft): void {

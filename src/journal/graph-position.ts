@@ -55,7 +55,7 @@ export type GraphTask = {
   readonly node: string
   /** `begun`: to be run, again if it ran before. `failed`: until the next turn retries it. */
   readonly state: 'begun' | 'ended' | 'failed'
-  /** The next attempt, the failures in this turn, and the earliest time. */
+  /** The next attempt, the failures since the task began or last failed for good, and the earliest time. */
   readonly attempt: number
   readonly failures: number
   readonly until?: number
@@ -97,11 +97,11 @@ export type TaskAnswer = {
 
 export function beginRun(
   before: GraphPosition | undefined,
-  { graph, channels, update, changes = {}, origin }: EntryData['graph.start'],
+  { graph, channels, update, changes = {}, origin, ahead }: EntryData['graph.start'],
   seq: number,
 ): GraphPosition {
   const state = withUpdate(withChanges(before?.state ?? {}, channels, changes), channels, update)
-  const queued = before?.queued?.slice(1) ?? []
+  const queued = before?.queued?.slice(ahead ? 0 : 1) ?? []
   return {
     graph,
     channels,
@@ -116,8 +116,24 @@ export function beginRun(
   }
 }
 
+/** Values of channels that the code has dropped stay in the state. */
+export function adoptChannels(
+  before: GraphPosition,
+  { channels: changed, changes = {} }: EntryData['graph.channels'],
+): GraphPosition {
+  const channels = { ...before.channels, ...changed }
+  return { ...before, channels, state: withChanges(before.state, channels, changes) }
+}
+
 export function queueRun(before: GraphPosition, queued: EntryData['graph.queue']): GraphPosition {
   return { ...before, queued: [...(before.queued ?? []), queued] }
+}
+
+/** The code of the warning that the first queued input cannot start. */
+export const INPUT_DROPPED = 'input-dropped'
+
+export function dropQueued({ queued = [], ...rest }: GraphPosition): GraphPosition {
+  return queued.length < 2 ? rest : { ...rest, queued: queued.slice(1) }
 }
 
 export function beginStep(
@@ -250,10 +266,10 @@ export function answerTask(
   }))
 }
 
-/** A fork has started none of the open effects. */
+/** A fork keeps the answers, and has started none of the open effects. */
 export function forkRun(before: GraphPosition): GraphPosition {
   const tasks = before.tasks.map((task): GraphTask => {
-    const { effects, answers: _, ...rest } = task
+    const { effects, ...rest } = task
     const known = effects?.filter(({ status }) => status !== undefined) ?? []
     return known.length === 0 ? rest : { ...rest, effects: known }
   })

@@ -1,4 +1,4 @@
-/** Fork, clear, prune and recreate (R15). Uses the fold: a store needs the position of the conversation. */
+/** Clear, prune and recreate (R15). Uses the fold: a store needs the position of the conversation. */
 import { processIdentity, systemIds } from '../base/index.ts'
 import { type ContextKey, checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
 import { type Head, type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
@@ -8,25 +8,7 @@ import { newSession, positionOf, type Session, stillOpen } from './session.ts'
 
 const PAGE = 200
 
-const FORK: OptionSet<{ contextId: string; at?: number }> = {
-  place: 'forkContext()',
-  options: { contextId: null, at: 'a number' },
-}
 const PRUNE: OptionSet<{ keepTurns: number }> = { place: 'pruneContext()', options: { keepTurns: null } }
-
-/** Forks after entry `at` (the newest if not given), by reference. An open turn stays open but never inherits calls. */
-export async function forkContext(
-  store: Store,
-  parent: ContextKey,
-  to: { contextId: string; at?: number },
-): Promise<Receipt> {
-  checkOptions(to, FORK)
-  const session = await loadSession(store, parent, to.at)
-  if (session.seq === 0)
-    throw new HoldfastError('not-found', { message: `${keyText(parent)} has no entries to fork from.` })
-  const child = { ...parent, contextId: to.contextId }
-  return store.fork({ parent, child, at: to.at ?? session.seq, position: positionOf(session) })
-}
 
 /**
  * Clears the messages for prompts and transcripts; the journal keeps them. Rejects with `in-use` while a turn is open,

@@ -2,12 +2,13 @@
 export type { TokenBudget } from './backwards.ts'
 export { windowSize } from './backwards.ts'
 export { advance, fold } from './fold.ts'
+export { forkContext } from './fork-context.ts'
 export { isKnown } from './format.ts'
 export type { Effect, GraphPosition, GraphTask, SeenInRun, TaskAnswer } from './graph-position.ts'
-export { joined } from './graph-position.ts'
+export { INPUT_DROPPED, joined } from './graph-position.ts'
 export type { ChannelValue, GraphState } from './graph-state.ts'
-export { valueIn, withChanges } from './graph-state.ts'
-export { clearContext, forkContext, pruneContext, recreateContext } from './history.ts'
+export { valueIn, withChanges, withUpdate } from './graph-state.ts'
+export { clearContext, pruneContext, recreateContext } from './history.ts'
 export type { ImportFormat } from './import/foreign.ts'
 export type { ImportReceipt, ImportRequest } from './import/import-context.ts'
 export { addImported, checkIdle, importContext, importEntries } from './import/import-context.ts'
@@ -32,6 +33,7 @@ export {
   beginsAnew,
   hasRound,
   isStarted,
+  isUnknown,
   newSession,
   OUTPUT_NOTE,
   OVER_MESSAGES,

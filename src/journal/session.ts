@@ -20,7 +20,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
-import type { GraphPosition } from './graph-position.ts'
+import type { Effect, GraphPosition } from './graph-position.ts'
 
 /** Code of the warning that prompts omit messages. */
 export const OVER_MESSAGES = 'over-max-messages'
@@ -32,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 11
+export const SESSION_FORMAT = 12
 
 export type Session = {
   readonly seq: number
@@ -99,6 +99,9 @@ export type Parked = {
   readonly requests: readonly Request[]
   /** Requested with credentials, which the driver of the calls needs (R19). */
   readonly credentials?: true
+  /** Given with the turn that waits; they count for the turn that continues it. */
+  readonly limits?: JsonObject
+  readonly metadata?: JsonObject
   /** A message was taken that neither a model nor a hook has seen. */
   readonly fresh?: true
 }
@@ -253,11 +256,22 @@ function isSettled({ state }: Call): boolean {
 
 /** True for a call, or an effect of a node, that was started and has no known outcome. */
 export function isStarted(session: Session, callId: string): boolean {
-  const effects = session.graph?.tasks.flatMap((task) => task.effects ?? []) ?? []
   return (
     stillOpen(session).calls.some((call) => call.callId === callId && call.state === 'started') ||
-    effects.some((effect) => effect.callId === callId && effect.status === undefined)
+    effectsOf(session).some((effect) => effect.callId === callId && effect.status === undefined)
   )
+}
+
+/** True for a call that was settled as unknown, unless it is too old, and for every such effect of the open step. */
+export function isUnknown(session: Session, callId: string): boolean {
+  return (
+    (session.unknown ?? []).some((call) => call.callId === callId) ||
+    effectsOf(session).some((effect) => effect.callId === callId && effect.status === 'unknown')
+  )
+}
+
+function effectsOf({ graph }: Session): readonly Effect[] {
+  return graph?.tasks.flatMap(({ effects }) => effects ?? []) ?? []
 }
 
 /** The part of a session that a store needs to start a fork or a base. */

@@ -2,6 +2,7 @@
 import { type ContextKey, type EntryData, TASK_METADATA, type TraceEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { readAll, readTrace } from './read-trace.ts'
+import { nameBelow, subConversations } from './sub-conversations.ts'
 import { type TraceOptions, traceOf } from './trace.ts'
 
 export interface TraceTree {
@@ -11,7 +12,7 @@ export interface TraceTree {
   readonly below: readonly (TraceTree & { readonly of: string })[]
 }
 
-type Source = Pick<Store, 'read' | 'list'>
+type Source = Pick<Store, 'read' | 'list' | 'head'>
 
 const DEEPEST = 16
 
@@ -28,20 +29,14 @@ async function treeOf(
   key: ContextKey,
   { trace, depth }: { readonly trace: readonly TraceEntry[]; readonly depth: number },
 ): Promise<TraceTree> {
-  const { contextId, ...owner } = key
   const below: (TraceTree & { readonly of: string })[] = []
   const names = trace.flatMap(nameOf)
-  for (let cursor: string | undefined; depth < DEEPEST && names.length > 0; ) {
-    const page = await store.list({ owner, parent: contextId, ...(cursor === undefined ? {} : { cursor }) })
-    for (const head of page.heads) {
-      if (head.parent?.kind !== 'child') continue
-      for (const { of, trace: part } of await partsOf(store, head.key, trace))
-        below.push({ of, ...(await treeOf(store, head.key, { trace: part, depth: depth + 1 })) })
-    }
-    cursor = page.next
-    if (cursor === undefined) break
+  const isDeeper = depth < DEEPEST && names.length > 0
+  for await (const head of isDeeper ? subConversations(store, key) : []) {
+    for (const { of, trace: part } of await partsOf(store, head.key, trace))
+      below.push({ of, ...(await treeOf(store, head.key, { trace: part, depth: depth + 1 })) })
   }
-  return { contextId, trace, below }
+  return { contextId: key.contextId, trace, below }
 }
 
 interface TracePart {
@@ -56,7 +51,7 @@ async function partsOf(
   key: ContextKey,
   above: readonly TraceEntry[],
 ): Promise<readonly TracePart[]> {
-  const child = key.contextId.slice(key.contextId.lastIndexOf('/') + 1)
+  const child = nameBelow(key)
   const parent = parentIn(above, child)
   if (parent === undefined) return child.includes(SHARED) ? sharedParts(store, key, above) : []
   const { name, from, to } = parent

@@ -11,12 +11,17 @@ const MAX_CALLS = 1000
 export class CallArguments {
   readonly #args = new Map<string, Json>()
 
-  /** Keeps the arguments that differ in `safe`, the entry as it will be stored. */
+  /**
+   * Keeps the arguments that differ in `safe`, the entry as it will be stored, and those in which the model itself wrote
+   * the mark of a redaction: the journal cannot distinguish the two.
+   */
   follow(type: string, data: JsonObject, safe: JsonObject): void {
     if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
-    const [written, stored] = [argsIn(type, data), argsIn(type, safe)]
+    const written = argsIn(type, data)
+    if (written === undefined) return
+    const stored = data === safe ? written : argsIn(type, safe)
     for (const [callId, args] of written) {
-      const isWhole = stored.get(callId) === args && !hasRedaction(args)
+      const isWhole = stored?.get(callId) === args && !hasRedaction(args)
       if (isWhole) this.#args.delete(callId)
       else this.#keep(callId, args)
     }
@@ -24,7 +29,6 @@ export class CallArguments {
 
   /** The arguments to run the call with; undefined if this process does not have them. */
   of(call: { readonly callId: string; readonly args: Json }, secrets: Redactor): Json | undefined {
-    if (secrets.isEmpty) return call.args
     const known = this.#args.get(call.callId)
     // This process must know the same secrets, or results that contain them would be stored.
     if (known !== undefined && canonical(secrets.json(known)) === canonical(call.args)) return known
@@ -38,7 +42,9 @@ export class CallArguments {
   }
 }
 
-function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> {
+/** The arguments that the entry gives to calls, by call; undefined for an entry without any. */
+function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> | undefined {
+  if (type !== 'model.end' && type !== 'phase') return undefined
   const args = new Map<string, Json>()
   if (type === 'model.end')
     for (const part of (data as EntryData['model.end']).content)

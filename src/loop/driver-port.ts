@@ -83,9 +83,14 @@ export interface LoopScope {
   readonly telemetry?: Required<ContextTelemetry> | undefined
   /** Reports the exception of user code that fails the turn. */
   readonly thrown?: ((turn: number, error: unknown) => void) | undefined
+  /**
+   * An effect of this turn has ended; called before the result is appended to the draft. If it does not become durable
+   * here, the driver posts it as late (R4).
+   */
+  readonly ended: (callId: string, settled: Settled) => void
   /** Posts a result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
-  /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
+  /** A durable entry has settled an earlier attempt of the call without another run: its remaining work can stop. */
   readonly abandoned?: ((callId: string) => void) | undefined
 }
 

@@ -1,5 +1,5 @@
 /** Ends a turn of any loop: late inbox entries are accounted for, and there is one outcome (R2, R14). */
-import { type Request, stillOpen } from '../journal/index.ts'
+import { isUnknown, type Request, stillOpen } from '../journal/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -78,8 +78,7 @@ export function accountFor(run: RunBase, ending: number, ends?: string): void {
     if (entry.type === 'late-result') {
       const { callId, status, output } = dataOf(entry, 'late-result')
       if (open.has(callId)) continue
-      if (run.session.unknown?.some((call) => call.callId === callId))
-        run.draft.append('tool.late', { callId, status, output }, takes)
+      if (isUnknown(run.session, callId)) run.draft.append('tool.late', { callId, status, output }, takes)
       else run.draft.append('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel' && entry.key !== ends) {
       const { turn } = dataOf(entry, 'cancel')

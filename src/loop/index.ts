@@ -33,6 +33,7 @@ export {
   givenAnswersOf,
   givenApproval,
   isCommittedFirst,
+  newRequestId,
   type Question,
   reasonsOf,
   request,

@@ -16,7 +16,7 @@ import {
 } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { accountFor, appendTurnEnd, waitingFor } from './end-turn.ts'
-import { takeAnswers } from './requests.ts'
+import { hasLastingGrant, takeAnswers } from './requests.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /**
@@ -65,7 +65,8 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
     if (continuing?.credentials) answerCredentials(run)
     return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
   }
-  return first?.type === 'input' ? opened() : chain(takeAnswers(run), opened)
+  // A lasting grant is an effect, and none comes before the claim: its answer is taken once the turn is durable.
+  return first?.type === 'input' || hasLastingGrant(run) ? opened() : chain(takeAnswers(run), opened)
 }
 
 /** True if the input was posted before a request that is open now. */
@@ -78,17 +79,19 @@ function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
 function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
   const takes = input.key === undefined ? [] : [input.key]
   const { parked, graph } = run.session
-  const { principal, limits, metadata, credentials, outputSchema } = dataOf(input, 'input')
+  const given = dataOf(input, 'input')
+  const { principal, credentials, outputSchema } = given
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
+  // Those of the parked calls stay theirs: nothing runs in the turn of the input.
   const fields = {
     principal,
-    limits,
-    metadata,
+    limits: parked?.limits,
+    metadata: parked?.metadata,
     credentials: needed,
     outputSchema: outputSchema ?? run.session.outputSchema,
   } as RequestFields
   try {
-    checkRequestFields(fields)
+    checkRequestFields(given)
     startTurn(run, fields, { takes })
     queue(input)
   } catch (error) {
@@ -145,16 +148,20 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
   return new HoldfastError('wrong-kind', { message, details: { contextId, ...details } })
 }
 
-/** `key`: of the inbox entry that begins the turn, if the start does not take it. */
+/**
+ * `key`: of the inbox entry that begins the turn, if the start does not take it. `isLeft`: this loop leaves the turn to
+ * the next one, and observers see it taken over.
+ */
 interface Start extends StartFields {
   readonly takes?: readonly string[]
   readonly key?: string
+  readonly isLeft?: boolean
 }
 
 export function startTurn(
   run: RunBase,
   fields: RequestFields,
-  { takes = [], key = takes[0], ...own }: Start = {},
+  { takes = [], key = takes[0], isLeft = false, ...own }: Start = {},
 ): void {
   const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials, outputSchema } = fields
@@ -165,7 +172,7 @@ export function startTurn(
     ...(credentials === undefined ? {} : { credentials }),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...own,
-    ...run.scope.telemetry?.begin(run.session.turn + 1, key),
+    ...(isLeft ? {} : run.scope.telemetry?.begin(run.session.turn + 1, key)),
   }
   run.draft.append('turn.start', data, takes)
 }

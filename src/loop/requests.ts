@@ -33,9 +33,36 @@ export function request(run: RunBase, { id, expiresInMs, ...question }: Question
   })
 }
 
-/** True if the draft has to be durable before `findCredentials`: they come with taken inbox entries. */
+/**
+ * The id of a question of this call: its name, with a number if the call has asked under that id before. No id comes
+ * twice: an answer that is sent again must not reach another question.
+ */
+export function newRequestId(
+  { open }: RunBase,
+  { callId, answers = [] }: Asker & { readonly callId: string },
+  name: string,
+): string {
+  const used = new Set([...answers, ...open.requests].map(({ requestId }) => requestId))
+  let id = name
+  for (let asked = 2; used.has(`${callId}/${id}`); asked++) id = `${name}/${asked}`
+  return id
+}
+
+/**
+ * True if the draft has to be durable before `findCredentials`: credentials come with taken inbox entries, and a grant
+ * for all conversations is stored outside of this one.
+ */
 export function isCommittedFirst(run: RunBase): boolean {
-  return run.open.credentials === true && !run.draft.isEmpty
+  return !run.draft.isEmpty && (run.open.credentials === true || hasLastingGrant(run))
+}
+
+/** True if an answer that has come grants calls of all conversations. */
+export function hasLastingGrant({ inbox }: RunBase): boolean {
+  return inbox.some((entry) => {
+    if (entry.type !== 'answer') return false
+    const { value, origin } = dataOf(entry, 'answer')
+    return origin === undefined && confirmationIn(value).scope === 'always'
+  })
 }
 
 /**
@@ -112,7 +139,10 @@ interface GivenGrant {
   readonly principal: Principal
 }
 
-/** Keeps a grant before its answer is taken, so that a crash between the two repeats it and adds nothing. */
+/**
+ * Keeps a grant before its answer is taken, so that a crash between the two repeats it and adds nothing. The answer
+ * itself is in the journal by then, if the grant is for all conversations: see `isCommittedFirst`.
+ */
 async function grant(run: RunBase, { question, value, principal }: GivenGrant): Promise<void> {
   const { scope = 'once' } = question.kind === 'confirmation' ? confirmationIn(value) : {}
   const patterns = offeredGrants(question.about)

@@ -28,6 +28,8 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   readonly draft: Draft
   /** The last draft that could not be stored. */
   dropped: readonly NewEntry[] = []
+  /** Calls and tasks that the draft settles without another run. */
+  #abandoned: string[] = []
   /** All credentials of the principal in this turn, and the program's secrets. */
   #secrets: Redactor | undefined
   #learned: Redactor = NO_SECRETS
@@ -63,7 +65,6 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   #hide<T extends JsonObject>(type: string, data: T): T {
-    if (this.secrets.isEmpty) return data
     const safe = redactEntry(type, data, this.secrets)
     this.scope.callArguments.follow(type, data, safe)
     return safe
@@ -119,7 +120,15 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     }
   }
 
-  readonly #stored = (): void => this.draft.reset()
+  readonly #stored = (): void => {
+    this.draft.reset()
+    for (const callId of this.#abandoned.splice(0)) this.scope.abandoned?.(callId)
+  }
+
+  /** The remaining work of this call or task stops once the draft is durable: a refused claim stops nothing. */
+  abandon(callId: string): void {
+    this.#abandoned.push(callId)
+  }
 
   /** False if the draft could not be made smaller: it is dropped. */
   #cut(refusal: unknown): boolean {
@@ -133,6 +142,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   /** Drops the draft, back to the durable session. */
   drop(): void {
     if (!this.draft.isEmpty) this.dropped = this.draft.entries
+    this.#abandoned = []
     this.draft.reset()
   }
 

@@ -31,7 +31,9 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
   try {
     const beginning = steps.begin()
     const began = isPromise(beginning) ? await beginning : beginning
-    while (run.session.open !== undefined) {
+    const { open } = run.session
+    // A turn that begins as this one ends is the next driver's.
+    while (open !== undefined && run.session.open?.turn === open.turn) {
       try {
         const part = run.isCancelled ? steps.cancel() : steps.next()
         if (part !== undefined) yield* part

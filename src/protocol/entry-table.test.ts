@@ -6,7 +6,7 @@ const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
   ...['take', 'note', 'phase', 'tool.late', 'usage', 'base', 'artifact', 'active', 'grants', 'state'],
-  ...['graph.start', 'graph.queue', 'graph.step', 'effect.start'],
+  ...['graph.start', 'graph.channels', 'graph.queue', 'graph.step', 'effect.start'],
 ]
 const progress = [
   ...['turn.start', 'model.end', 'tool.end', 'request.start', 'request.end'],
@@ -20,6 +20,8 @@ describe('entry types', () => {
     expect(changed.map(([type, { v }]) => [type, v])).toEqual([
       ['phase', 2],
       ['model.end', 2],
+      ['graph.start', 2],
+      ['graph.queue', 2],
     ])
   })
 

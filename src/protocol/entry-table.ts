@@ -87,12 +87,15 @@ export const ENTRY_TABLE = {
   },
   artifact: { v: 1 },
 
+  // 2: with `ahead`
   'graph.start': {
-    v: 1,
+    v: 2,
     unbuffered: true,
-    shape: { channels: 'object', update: 'object', changes: 'object?' },
+    shape: { channels: 'object', update: 'object', changes: 'object?', ahead: 'true?' },
   },
-  'graph.queue': { v: 1, shape: { update: 'object', origin: 'object?' } },
+  'graph.channels': { v: 1, shape: { channels: 'object', changes: 'object?' } },
+  // 2: with `sender`
+  'graph.queue': { v: 2, shape: { update: 'object', origin: 'object?', sender: 'object?' } },
   'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },
   'node.end': { v: 1, progress: true, shape: { task: 'text', update: 'object?' } },
   'effect.start': { v: 1, unbuffered: true, shape: { callId: 'text', task: 'text', key: 'text' } },

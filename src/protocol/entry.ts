@@ -196,16 +196,34 @@ export interface EntryData {
   artifact: ArtifactChange
 
   // the run of a graph
-  /** A run begins at the start: `changes` are set, then `update` is applied by the kinds of its channels. */
+  /**
+   * A run begins at the start: `changes` are set, then `update` is applied by the kinds of its channels. It is the first
+   * queued run, if there is one, unless it starts `ahead` of them.
+   */
   'graph.start': {
     readonly graph: string
     readonly channels: ChannelKinds
     readonly update: JsonObject
     readonly changes?: JsonObject
     readonly origin?: InputOrigin
+    readonly ahead?: true
   }
-  /** Values posted before the run's open requests were asked; they begin a run after this one ends. */
-  'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
+  /**
+   * Values posted before the run's open requests were asked; they begin a run after this one ends. `sender`: the fields
+   * of the turn that the run needs; format 1 has none, and runs in the turn that ends the run before it.
+   */
+  'graph.queue': {
+    readonly update: JsonObject
+    readonly origin?: InputOrigin
+    readonly sender?: {
+      readonly principal?: Principal
+      readonly limits?: JsonObject
+      readonly metadata?: JsonObject
+      readonly credentials?: true
+    }
+  }
+  /** Channels that the graph's code has gained or changed since the run began: `changes` are set under the new kinds. */
+  'graph.channels': { readonly channels: ChannelKinds; readonly changes?: JsonObject }
   /**
    * Applies the updates of the previous tasks in their order, sets `changes` (the results of their reducers), and
    * begins `tasks`. `waiting`: arrivals at each incomplete join. `leads`: targets of edges and routes that a limit kept
@@ -376,7 +394,10 @@ export type RequestData = {
   readonly requestId: string
   readonly kind: string
   readonly prompt: string
-  /** The asker: `approval`, `credentials`, or the tool. */
+  /**
+   * The asker: the runtime as `approval`, `credentials` or `grounding`, or the tool or node by its name. One that has such
+   * a name is `tool:approval`, or `node:approval`.
+   */
   readonly from?: string
   readonly callId?: string
   /** The asker's name for the answer. */

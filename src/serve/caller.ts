@@ -12,9 +12,12 @@ export interface Caller {
   readonly credentials?: JsonObject
 }
 
-/** Undefined if the request does not say who it is, or not truly. */
+/**
+ * Undefined if the request does not say who it is; false if what it says is not true. Where an agent is public, undefined
+ * makes a visitor, and false is refused and counted. In `Authorization` and `X-API-Key`, undefined counts as false.
+ */
 export interface Authenticate {
-  (request: Request): Promise<Caller | undefined> | Caller | undefined
+  (request: Request): Promise<Caller | false | undefined> | Caller | false | undefined
   /** The ways in which a request can name its caller, each enough by itself. For protocols that announce them. */
   readonly schemes?: Readonly<Record<string, AuthScheme>>
 }

@@ -8,6 +8,19 @@ export interface OpenStream {
   readonly leave: () => void
 }
 
+/** Works with a place that is taken before the work stores anything, and leaves it if the work fails. */
+export async function withStream<T>(
+  stream: OpenStream,
+  work: (stream: OpenStream) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(stream)
+  } catch (error) {
+    stream.leave()
+    throw error
+  }
+}
+
 export class OpenStreams {
   readonly #most: number
   readonly #mostEach: number
@@ -37,14 +50,11 @@ export class OpenStreams {
       const left = (this.#byCaller.get(caller) ?? 1) - 1
       if (left > 0) this.#byCaller.set(caller, left)
       else this.#byCaller.delete(caller)
-    }
-    // A reader that leaves before it has read anything cancels no stream: only its request aborts.
-    const end = (): void => {
-      leave()
       stop.abort()
     }
-    if (request.signal.aborted) end()
-    else request.signal.addEventListener('abort', end, { once: true })
+    // A reader that leaves before it has read anything cancels no stream: only its request aborts.
+    if (request.signal.aborted) leave()
+    else request.signal.addEventListener('abort', leave, { once: true })
     return { signal: stop.signal, leave }
   }
 

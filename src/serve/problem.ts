@@ -46,8 +46,8 @@ export interface Problem {
 export class HttpProblem extends Error {
   readonly problem: Problem
 
-  constructor(problem: Problem) {
-    super(problem.detail)
+  constructor(problem: Problem, options?: ErrorOptions) {
+    super(problem.detail, options)
     this.name = 'HttpProblem'
     this.problem = problem
   }

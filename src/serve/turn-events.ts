@@ -31,6 +31,18 @@ export async function begunTurn(requested: Promise<HostedTurn>): Promise<BegunTu
   throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
 }
 
+/** The outcome of a turn that ended. Throws a problem if it goes on elsewhere, or its conversation was erased. */
+export function checkFinished(outcome: HostOutcome): HostOutcome {
+  const { code } = outcome.error ?? {}
+  if (code === 'shutdown') throw new HttpProblem(problemWith('shutdown', GOES_ON))
+  if (code === 'erased') throw new HttpProblem({ status: 404, code, detail: ERASED })
+  return outcome
+}
+
+const GOES_ON =
+  'This server is shutting down. The message is stored, and its turn goes on in another process: send the request again under the same Idempotency-Key, or read the conversation.'
+const ERASED = 'The conversation was erased, and its turn with it.'
+
 export interface TurnEventsOptions extends EventsOptions {
   readonly ref: TurnRef
 }

@@ -55,6 +55,25 @@ export function forkReceipt(entry: Entry, { epoch }: Head): Receipt {
   return { first: seq, last: seq, at, epoch, entries: [entry], inbox: [], repeated: false }
 }
 
+/**
+ * True for a fork of a sub-conversation that is named below `key`: it was made together with the fork of its parent, is
+ * erased with that one, and is not listed as a conversation of its own.
+ */
+export function isForkedBelow({ key, parent }: Head, { contextId, ...owner }: ContextKey): boolean {
+  const isOwn = key.tenant === owner.tenant && key.actor === owner.actor
+  return parent?.kind === 'fork' && isOwn && parentName(key) === contextId
+}
+
+/** True for a conversation below another one, created there or forked with it. */
+export function isSubConversation({ key, parent }: Head): boolean {
+  return parent?.kind === 'child' || (parent?.kind === 'fork' && parentName(key) !== undefined)
+}
+
+function parentName({ contextId }: ContextKey): string | undefined {
+  const end = contextId.lastIndexOf('/')
+  return end < 0 ? undefined : contextId.slice(0, end)
+}
+
 /** Refuses to erase a context that was used after position `at`, or that has a fork. */
 export function checkUnused(head: Head, at: number | undefined, hasFork: () => boolean): void {
   if (at === undefined) return

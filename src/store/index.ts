@@ -25,6 +25,8 @@ export {
   forkHead,
   forkReceipt,
   headFrom,
+  isForkedBelow,
+  isSubConversation,
   KEPT_SNAPSHOTS,
   recreatedHead,
   recreateEntry,

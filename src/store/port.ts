@@ -112,7 +112,8 @@ export interface Store {
   prune(request: PruneRequest): Promise<PruneReceipt>
 
   /**
-   * Removes the context and everything below it (forks, sub-conversations) with entries, unshared blobs and derived
+   * Removes the context and everything below it (forks, sub-conversations, forks of sub-conversations that are named below
+   * it: `fork/task` goes with `fork`) with entries, unshared blobs and derived
    * data, and leaves a tombstone that refuses every later write. Returns the number of contexts removed. With `at`, rejects
    * with `moved` if that is not the position of its newest entry any more, and with `in-use` if it has a fork.
    */
@@ -256,7 +257,10 @@ export interface ListQuery {
   readonly owner: Owner
   readonly status?: HeadStatus
   readonly prefix?: string
-  /** Sub-conversations and forks of this one; without it, sub-conversations are left out. */
+  /**
+   * Sub-conversations and forks of this one; without it, sub-conversations are left out, and so are their forks that are
+   * named below another conversation.
+   */
   readonly parent?: string
   readonly activeSince?: number
   readonly limit?: number

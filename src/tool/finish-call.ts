@@ -206,7 +206,7 @@ async function storedRequest(tool: Tool, request: AskRequest): Promise<AskedRequ
     kind,
     prompt,
     name,
-    from: tool.name,
+    from: askerOf(tool),
     schema: jsonSchema,
     options,
     multiple: multiple ? true : undefined,
@@ -216,6 +216,14 @@ async function storedRequest(tool: Tool, request: AskRequest): Promise<AskedRequ
   if (json instanceof JsonProblem) return json.message
   const problem = jsonSchema && (await schemaProblem(jsonSchema))
   return problem === undefined ? (json as AskedRequest) : `its schema cannot be used: ${problem}`
+}
+
+/** The names under which the runtime itself asks. */
+const RUNTIME_ASKERS: ReadonlySet<string> = new Set(['approval', 'credentials', 'grounding'])
+
+/** The asker of a question. No name of a tool contains a colon, so none is taken for the runtime. */
+function askerOf({ name, '~kind': kind }: Tool): string {
+  return RUNTIME_ASKERS.has(name) ? `${kind ?? 'tool'}:${name}` : name
 }
 
 function withoutPreview(question: AskedRequest): AskedRequest {

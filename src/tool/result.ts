@@ -80,12 +80,31 @@ const TOOL_RESULT: OptionSet<ToolResultOptions> = {
 export function toolResult<T>(data: T, display: string, options: ToolResultOptions = {}): ToolResult<T> {
   checkOptions(options, TOOL_RESULT)
   const { usage, seen, failed } = options
+  if (usage !== undefined && !isUsage(usage))
+    throw invalidResult('`usage` must have the numbers inputTokens, outputTokens, cachedTokens and costUsd')
+  if (seen?.some((one) => !isSighting(one)))
+    throw invalidResult('each of `seen` must be { entity, id }, both texts, as are label, detail and parent')
   return {
     [RESULT]: true,
     data,
     display,
     ...defined({ usage, seen, failed }),
   }
+}
+
+function isUsage(usage: Partial<Usage>): boolean {
+  const counts = [usage.inputTokens, usage.outputTokens, usage.cachedTokens, usage.costUsd]
+  return counts.every((count) => typeof count === 'number' && Number.isFinite(count) && count >= 0)
+}
+
+/** False for values of programs without types. */
+function isSighting(one: Partial<Sighting> | null | undefined): boolean {
+  if (typeof one?.entity !== 'string' || typeof one.id !== 'string') return false
+  return [one.label, one.detail, one.parent].every((text) => ['string', 'undefined'].includes(typeof text))
+}
+
+function invalidResult(why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `toolResult(): ${why}.` })
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { givenApproval, request } from '../loop/index.ts'
-import { type Principal, patternsOf } from '../protocol/index.ts'
+import { type EntryOf, type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
@@ -14,15 +14,17 @@ import {
   judgeCall,
   type NamedPolicy,
   previewOf,
+  type Tool,
 } from '../tool/index.ts'
 import { recordGrounds } from './grounding.ts'
+import { lastOf } from './last-of.ts'
 import type { Ready } from './ready.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The call if it may start now. Otherwise it was rejected, or a person is asked. */
 export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undefined> {
   const given = givenApproval(ready.call)
-  if (given?.approved) return ready
+  if (given?.approved) return mayHaveHappened(run, ready) ? stillApproved(run, ready) : ready
   if (given !== undefined) {
     const reason = given.reason === undefined ? '' : ` (${given.reason})`
     reject(run, ready.call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
@@ -53,10 +55,14 @@ async function decide(
     deny(run, call, judgement)
     return undefined
   }
-  const asked = mayHaveHappened(run, ready)
-    ? { question: `${tool.name} ${STARTED_BEFORE}`, grants: [] }
-    : await questionOf(run, ready, judgement)
+  const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, judgement)
   if (asked === undefined) return ready
+  await askFor(run, ready, asked)
+  return undefined
+}
+
+async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
+  const { call, tool } = ready
   const preview = await run.within(previewOf(previewRun(run, ready)))
   recordGrounds(run, call)
   const about = {
@@ -66,17 +72,47 @@ async function decide(
     ...(preview === undefined ? {} : { preview }),
   }
   const prompt = asked.question
-  request(run, { id: 'approval', from: 'approval', kind: 'confirmation', prompt, about }, call.callId)
+  const before = call.answers?.filter(({ from }) => from === 'approval').length ?? 0
+  const id = before === 0 ? 'approval' : `approval-${before + 1}`
+  request(run, { id, from: 'approval', kind: 'confirmation', prompt, about }, call.callId)
+}
+
+/**
+ * The call if its person knew that the same call may have happened. An approval from before that does not cover it: the
+ * person is asked once more.
+ */
+async function stillApproved(run: TurnRun, ready: Ready): Promise<Ready | undefined> {
+  const entries = await run.scope.view.window()
+  const { callId } = ready.call
+  const isAsked = ({ data }: EntryOf<'request.start'>) => data.callId === callId && data.from === 'approval'
+  const asked = lastOf(entries, 'request.start', isAsked)?.seq ?? 0
+  const twins = unknownTwins(run, ready)
+  const since = [...entries.filter(({ seq }) => seq > asked), ...run.draft.entries]
+  const isNew = since.some(
+    ({ type, data }) => type === 'tool.end' && twins.some((twin) => twin === data['callId']),
+  )
+  if (!isNew) return ready
+  await askFor(run, ready, repeatQuestion(ready.tool))
   return undefined
 }
 
 const STARTED_BEFORE =
   'was started before with the same arguments, and nobody knows whether it happened. Run it again?'
 
+function repeatQuestion(tool: Tool): Asked {
+  return { question: `${tool.name} ${STARTED_BEFORE}`, grants: [] }
+}
+
 /** True if the same call was started before and has no known outcome (R4): no policy answers for that. */
-function mayHaveHappened(run: TurnRun, { tool, argsKey }: Ready): boolean {
-  const { unknown = [] } = run.session
-  return tool.replay === 'never' && unknown.some((other) => other.argsKey === argsKey && !other.repeated)
+function mayHaveHappened(run: TurnRun, ready: Ready): boolean {
+  return unknownTwins(run, ready).length > 0
+}
+
+/** The calls of this tool with these arguments that have no known outcome. */
+function unknownTwins(run: TurnRun, { tool, argsKey }: Ready): readonly string[] {
+  const { unknown } = run.session
+  if (unknown === undefined || tool.replay !== 'never') return []
+  return unknown.flatMap((other) => (other.argsKey === argsKey && !other.repeated ? [other.callId] : []))
 }
 
 interface Asked {

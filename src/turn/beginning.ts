@@ -13,7 +13,7 @@ import {
   wrongKind,
 } from '../loop/index.ts'
 import { GO_ON } from '../model/index.ts'
-import { defined, type Entry, textOf } from '../protocol/index.ts'
+import { defined, type Entry, textOf, type UserContent } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import { giveReply } from './given-reply.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -79,7 +79,9 @@ function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {
   checkRequestFields(fields)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
-  if (request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])) {
+  const isAsked = request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])
+  // An answer is a text: other parts would be lost with it.
+  if (isAsked && isText(message)) {
     startTurn(run, fields, { ...own, ...defined({ key: entry.key }) })
     const { requestId } = request
     const posted = fields.origin === undefined ? {} : { origin: fields.origin }
@@ -89,4 +91,9 @@ function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {
   startTurn(run, fields, { takes, ...own })
   expire(run)
   settleRest(run, 'Not run: the person said something else instead.')
+}
+
+function isText(message: UserContent): boolean {
+  if (Array.isArray(message) && message.some(({ type }) => type !== 'text')) return false
+  return textOf(message).trim() !== ''
 }

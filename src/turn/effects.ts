@@ -7,6 +7,7 @@ import {
   endsTurn,
   givenAnswersOf,
   Interrupted,
+  newRequestId,
   reasonsOf,
   request,
 } from '../loop/index.ts'
@@ -49,7 +50,13 @@ export async function* runGroup(
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (one) => {
-    ended.push({ callId: one.context.callId, end: await observedCall(run, one) })
+    const { callId } = one.context
+    const end = await observedCall(run, one)
+    if (end.kind === 'settled') {
+      const { kind: _, ...settled } = end
+      run.scope.ended(callId, settled)
+    }
+    ended.push({ callId, end })
     bell.resolve()
   })
   try {
@@ -66,13 +73,11 @@ export async function* runGroup(
       if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {
-    // The turn may be lost: results of running calls are awaited, and posted as late results (R4).
+    // The turn may be lost: running calls are awaited, so that their results are posted before the loop ends (R4).
     await Promise.all(running)
     // A hook that timed out takes nothing away from the turn.
     const isOurs = endsTurn(error) || (error instanceof Interrupted && run.cancelledOrTimedOut.aborted)
-    for (const one of ended)
-      if (isOurs) await appendEnd(run, one, readyOf(group, one.callId))
-      else if (one.end.kind === 'settled') run.scope.late(one.callId, one.end)
+    if (isOurs) for (const one of ended) await appendEnd(run, one, readyOf(group, one.callId))
     throw error
   } finally {
     // A loop that is closed has aborted its calls: it ends after them.
@@ -149,8 +154,10 @@ function appendEnd(run: TurnRun, { callId, end }: Ended, one: Ready | undefined)
   const before = call?.answers?.length ?? 0
   const usage = end.usage && uncounted(call, end.usage)
   if (usage !== undefined) run.draft.append('usage', { callId, usage })
-  for (const { name, ...question } of end.requests)
-    request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...question }, callId)
+  for (const { name, ...question } of end.requests) {
+    const id = newRequestId(run, { ...call, callId }, before === 0 ? name : `${name}-${before}`)
+    request(run, { id, name, ...question }, callId)
+  }
 }
 
 interface SettledCall extends Settled {

@@ -36,7 +36,7 @@ export function settleRest(run: TurnRun, why: string): void {
         callId: call.callId,
         ...(expired(call) ?? { status: 'not-run', output: why }),
       })
-    if (call.state === 'requested' && call.idempotencyKey !== undefined) run.scope.abandoned?.(call.callId)
+    if (call.state === 'requested' && call.idempotencyKey !== undefined) run.abandon(call.callId)
   }
 }
 
@@ -49,14 +49,14 @@ function expired({ answers }: Call): { readonly status: 'rejected'; readonly out
 export const UNANSWERED = 'Nobody answered in time.'
 
 const UNKNOWN =
-  'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'
+  'Started, and nobody can say whether it happened: its result has not come. Check before doing it again.'
 
 /** Settles a started call with its late result, or as unknown. */
 export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {
   const { callId } = call
   const late = lateResultOf(run, callId)
   if (late?.key === undefined) {
-    run.scope.abandoned?.(callId)
+    run.abandon(callId)
     run.draft.append('tool.end', { callId, status: 'unknown', output: why })
     return
   }

@@ -1,31 +1,57 @@
 /** Opens the round of a reply that came from elsewhere, in place of a model call. */
 import { chain, type MaybePromise } from '../base/index.ts'
 import { hasRedaction } from '../loop/index.ts'
-import { defined, type Entry, GIVEN, type ToolCallPart } from '../protocol/index.ts'
+import {
+  defined,
+  type Entry,
+  type EntryData,
+  GIVEN,
+  TASK_METADATA,
+  type ToolCallPart,
+} from '../protocol/index.ts'
 import type { GivenReply } from './definition.ts'
 import { settleRest } from './ending.ts'
 import { lastOf } from './last-of.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** A reply that the journal has already is not given again: its calls are open, parked or settled. */
+/**
+ * Calls that the journal has already are not given again: they are open, parked or settled. A fork has dropped those that
+ * were open or parked.
+ */
 export function giveReply(run: TurnRun, reply: GivenReply): MaybePromise<void> {
   return chain(run.scope.view.window(), (entries) => {
-    if (isGiven(entries, reply)) return
+    const own = entriesOfTask(entries, run.open.metadata?.[TASK_METADATA])
+    const calls = callsOf(reply).filter(({ callId }) => !isGiven(own, callId))
+    if (calls.length === 0) return
     settleRest(run, 'Not run: the graph went on without it.')
-    const { content, model } = reply
-    run.draft.append('model.end', { content, finish: GIVEN, ...defined({ model }) })
-    for (const call of callsOf(reply)) if (hasRedaction(call.args)) rejectRedacted(run, call)
+    const content = reply.content.filter((part) => part.type !== 'tool-call' || calls.includes(part))
+    run.draft.append('model.end', { content, finish: GIVEN, ...defined({ model: reply.model }) })
+    for (const call of calls) if (hasRedaction(call.args)) rejectRedacted(run, call)
   })
 }
 
-function isGiven(entries: readonly Entry[], reply: GivenReply): boolean {
-  const last = lastOf(entries, 'model.end')
-  const [given, wanted] = [last?.data ?? { content: [] }, reply].map((one) => callsOf(one))
-  const ids = new Set(given?.map(({ callId }) => callId))
-  return wanted?.every(({ callId }) => ids.has(callId)) ?? true
+/** The entries since the task's first turn; ids of calls in earlier ones may be the same. */
+function entriesOfTask(entries: readonly Entry[], task: unknown): readonly Entry[] {
+  const first = entries.findIndex((entry) => isTurnOf(entry, task))
+  return entries.slice(first < 0 ? entries.findLastIndex(({ type }) => type === 'model.end') : first)
 }
 
-function callsOf({ content }: GivenReply): readonly ToolCallPart[] {
+function isTurnOf({ type, data }: Entry, task: unknown): boolean {
+  if (type !== 'turn.start' || task === undefined) return false
+  return (data as EntryData['turn.start']).metadata?.[TASK_METADATA] === task
+}
+
+function isGiven(entries: readonly Entry[], callId: string): boolean {
+  const given = lastOf(entries, 'model.end', ({ data }) =>
+    callsOf(data).some((call) => call.callId === callId),
+  )
+  if (given === undefined) return false
+  const isForked = entries.some(({ type, seq }) => type === 'fork' && seq > given.seq)
+  const isSettled = lastOf(entries, 'tool.end', ({ seq, data }) => seq > given.seq && data.callId === callId)
+  return !isForked || isSettled !== undefined
+}
+
+function callsOf({ content }: Pick<GivenReply, 'content'>): readonly ToolCallPart[] {
   return content.filter((part) => part.type === 'tool-call')
 }
 

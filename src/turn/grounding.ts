@@ -253,19 +253,42 @@ function isFromAbove({ scope }: TurnRun, { origin }: ActiveValue): boolean {
   return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
-/** The sightings of a result, with the normal forms by which ids are found again. */
+interface Result {
+  readonly output: Json
+  readonly input: unknown
+  readonly seen: readonly Sighting[]
+}
+
+/**
+ * The sightings of a result, with the normal forms by which ids are found again. A result counts also if its sightings
+ * cannot be read: it is stored without them, after a warning.
+ */
 export function shown(
   run: TurnRun,
   tool: Tool | undefined,
-  { output, input, seen: below }: { output: Json; input: unknown; seen: readonly Sighting[] },
+  result: Result,
 ): { readonly seen?: readonly Sighting[] } {
+  try {
+    const seen = sightingsOf(run, tool, result)
+    return seen.length === 0 ? {} : { seen }
+  } catch (error) {
+    const message = `The ids that a result shows could not be read. ${thrownText(error, run.secrets)}`
+    run.draft.append('warning', { code: 'ungrounded', message })
+    return {}
+  }
+}
+
+function sightingsOf(
+  run: TurnRun,
+  tool: Tool | undefined,
+  { output, input, seen: below }: Result,
+): readonly Sighting[] {
   const { entities } = run.scope.definition.grounding
   const own = tool?.grounding === undefined ? [] : shownBy(tool, { output, input }).seen
-  const seen = [...below, ...own].map((one) => {
+  return [...below, ...own].map((one) => {
     const normal = entities.get(one.entity)?.normal?.(one.id) ?? one.id
     return normal === one.id ? one : { ...one, normal }
   })
-  return seen.length === 0 ? {} : { seen }
 }
 
 /** Appends the selections of a result, or a warning if they could not be read. */

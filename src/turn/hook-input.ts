@@ -61,9 +61,9 @@ function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPar
   return {
     callId,
     tool,
-    args: start?.data.args ?? args,
+    args: start === undefined ? args : start.data.args,
     status,
-    output: edited ?? output,
+    output: edited === undefined ? output : edited,
     ...(display === undefined ? {} : { display }),
     ...(start === undefined ? {} : { durationMs: end.at - start.at }),
   }

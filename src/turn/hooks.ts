@@ -145,12 +145,12 @@ export class Phase {
 
   /** A call as the hooks before have edited it. */
   edited(call: PendingCall): PendingCall {
-    return { ...call, args: this.#args.get(call.callId) ?? call.args }
+    return { ...call, args: latest(this.#args.get(call.callId), call.args) }
   }
 
   /** A result as the hooks before have edited it. */
   editedResult(result: CallResult): CallResult {
-    return { ...result, output: this.#results.get(result.callId) ?? result.output }
+    return { ...result, output: latest(this.#results.get(result.callId), result.output) }
   }
 
   /** The calls that the hooks before have not rejected, as edited. */
@@ -240,6 +240,11 @@ export class Phase {
     if (isPending && !this.#rejected.has(callId)) return callId
     throw new TypeError(`no call ${quote(callId)} is pending`)
   }
+}
+
+/** An edit may be null, and counts. */
+function latest(edited: Json | undefined, before: Json): Json {
+  return edited === undefined ? before : edited
 }
 
 const PROMPT: readonly string[] = ['system', 'messages', 'tools'] satisfies (keyof Prompt)[]

@@ -189,8 +189,21 @@ function lookUp(run: TurnRun): MaybePromise<Configured> {
 async function askModel(
   run: TurnRun,
   source: ModelSource,
-  { tools, system: own }: Configured,
+  configured: Configured,
 ): Promise<ModelReply | ModelFailure> {
+  const prepared = await prepareRequest(run, source, configured)
+  if (prepared instanceof ModelFailure) return prepared
+  // Checked last: the preparation may have taken time.
+  const acting = run.scope.mayAct()
+  if (isPromise(acting)) await acting
+  return sendRequest(run, prepared)
+}
+
+async function prepareRequest(
+  run: TurnRun,
+  source: ModelSource,
+  { tools, system: own }: Configured,
+): Promise<PreparedRequest | ModelFailure> {
   let wire: WireIds | undefined
   try {
     const resolved = source.resolve()
@@ -231,18 +244,28 @@ async function askModel(
       ...portsOf(run),
       onDelta: deltas.push,
     }
-    try {
-      return wire.reply(await observedModel(run, source, request))
-    } catch (error) {
-      throw await explained(run, { request, source, parts: { ...parts, messages: sent } }, error)
-    } finally {
-      deltas.end()
-    }
+    return { request, source, parts: { ...parts, messages: sent }, wire, endDeltas: deltas.end }
   } catch (error) {
-    // The turn may be lost: then its new driver decides, and this error does not count.
-    if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
-    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
+    return failureOf(run, error, wire)
   }
+}
+
+async function sendRequest(run: TurnRun, prepared: PreparedRequest): Promise<ModelReply | ModelFailure> {
+  const { request, source, wire, endDeltas } = prepared
+  try {
+    return wire.reply(await observedModel(run, source, request))
+  } catch (error) {
+    const why = await explained(run, prepared, error).catch((other: unknown) => other)
+    return await failureOf(run, why, wire)
+  } finally {
+    endDeltas()
+  }
+}
+
+/** The turn may be lost: then its new driver decides, and this error does not count. */
+async function failureOf(run: TurnRun, error: unknown, wire: WireIds | undefined): Promise<ModelFailure> {
+  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
+  return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
 }
 
 /** The messages as edited by hooks, without files that the model would refuse. Undefined if an edit does not fit. */
@@ -278,6 +301,9 @@ interface PreparedRequest {
   readonly request: ModelRequest
   readonly source: ModelSource
   readonly parts: PromptParts
+  readonly wire: WireIds
+  /** Emits the rest of the deltas. */
+  readonly endDeltas: () => void
 }
 
 /** The failure, once it is known whether files caused it. Its probes come after the request that is recorded. */

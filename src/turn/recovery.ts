@@ -19,7 +19,7 @@ export async function recoverStarted(run: TurnRun, credentials: Credentials): Pr
 }
 
 const FORGOTTEN =
-  'Started, and nobody can say whether it happened: the process that ran it is gone, and with it a credential in its arguments, which is not stored. Check before doing it again.'
+  'Started, and nobody can say whether it happened: its result has not come, and a credential in its arguments, which is not stored, is not known here. Check before doing it again.'
 
 async function recoverCall(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call

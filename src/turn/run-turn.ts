@@ -321,6 +321,7 @@ class Journal {
       credentials: async () => credentials,
       artifacts: (callId, secrets) => made.by({ callId, secrets }),
       callArguments: new CallArguments(),
+      ended: () => {},
       late: (callId, settled) => this.late(callId, settled),
     }
   }

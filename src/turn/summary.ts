@@ -71,6 +71,7 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
   if (cut === undefined) return undefined
   const { model, instructions, strategy } = plan
   if (strategy === 'sliding') return { entry: await compactEntry(entries, cut, { strategy }) }
+  await run.scope.mayAct()
   const summarised = await summarise(
     { entries, session, cut },
     {

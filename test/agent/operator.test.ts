@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, listStuck, settleCall, takeOver } from '../../src/agent/index.ts'
+import { END, graph, list, START } from '../../src/graph/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ScriptedModel } from '../../src/testing/index.ts'
@@ -117,5 +119,44 @@ describe('taking over', () => {
     const before = await store.head(key)
     await expect(takeOver(store, { ...key, contextId: 'none' })).rejects.toMatchObject({ code: 'not-found' })
     expect(before?.epoch).toBe(1)
+  })
+})
+
+describe('effects of a graph whose outcome is unknown', () => {
+  it('can be settled one by one, however many there are', async () => {
+    const store = memoryStore()
+    const steps = Array.from({ length: 60 }, (_, index) => `s${index}`)
+    const state = { done: list<string>() }
+    const flow = graph({ state })
+      .addNode('work', async (_, { step }) => ({
+        done: await Promise.all(steps.map((name) => step(name, () => 'again'))),
+      }))
+      .addEdge(START, 'work')
+      .addEdge('work', END)
+      .compile({ store })
+    const started = steps.map((step) => ({
+      type: 'effect.start',
+      turn: 1,
+      data: { callId: `work.1/${step}`, task: 'work.1', key: step, idempotencyKey: step, replay: 'never' },
+    }))
+    await store.append({
+      key,
+      id: 'elsewhere',
+      since: 0,
+      inbox: [{ type: 'input', key: 'in', data: { values: {} } }],
+      claim: { driver: 'elsewhere', leaseMs: 1000 },
+      entries: [
+        { type: 'turn.start', turn: 1, data: { principal: LOCAL_OWNER }, takes: ['in'] },
+        { type: 'graph.start', turn: 1, data: { graph: 'graph', channels: { done: 'list' }, update: {} } },
+        { type: 'graph.step', turn: 1, data: { tasks: [{ task: 'work.1', node: 'work' }] } },
+        ...started,
+        { type: 'release', turn: 1, data: { reason: 'gone' } },
+      ],
+    })
+    expect((await flow.stream(null, { contextId: 'c' }).outcome).error?.code).toBe('unknown-outcome')
+    for (const step of steps)
+      await settleCall(store, key, { callId: `work.1/${step}`, status: 'ok', output: `${step} is paid` })
+    const { status, state: reached } = await flow.stream(null, { contextId: 'c' }).outcome
+    expect([status, reached.done]).toEqual(['completed', steps.map((step) => `${step} is paid`)])
   })
 })

@@ -6,6 +6,7 @@ import type { JsonObject, TurnEvent } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { ask, defineTool } from '../../src/tool/index.ts'
+import { withAppend } from '../graph/recovery-cut.ts'
 
 const key = { tenant: 'local', actor: 'local', contextId: 'c' }
 
@@ -247,5 +248,31 @@ describe('a sub-agent whose caller has gone on without it', () => {
     const below = { ...key, contextId: 'c/call_1' }
     await expect.poll(async () => (await store.read(below)).at(-1)?.type).toBe('release')
     expect((await store.head(below))?.wakeAt).toBe(undefined)
+  })
+  it('keeps its question when the message that would dismiss it loses the claim to the answer', async () => {
+    const question = defineTool({
+      name: 'question',
+      description: 'Asks',
+      input: z.object({}),
+      run: (_, { answers }) =>
+        'answer' in answers ? 'sure' : ask({ name: 'answer', kind: 'confirmation', prompt: 'Sure?' }),
+    })
+    const child = new ScriptedModel([callOf('question', {}), 'They are sure.'])
+    const { config, store } = caller(child, {}, [question])
+    const model = new ScriptedModel([callOf('helper', { message: 'x' }), 'Good.', 'Never mind what?'])
+    const winner = new Agent({ ...config, model })
+    const { requests } = await winner.executeTurn('go').outcome
+    let answered: Turn | undefined
+    const append: typeof store.append = async (request) => {
+      if (answered === undefined && request.claim !== undefined) {
+        answered = winner.answer({ [requests[0]?.requestId ?? '']: true })
+        for await (const { type } of answered) if (type === 'turn.start') break
+      }
+      return store.append(request)
+    }
+    const loser = new Agent({ ...config, store: withAppend(store, append), model })
+    await loser.executeTurn('Never mind').outcome
+    expect((await answered?.outcome)?.text).toBe('Good.')
+    child.done()
   })
 })

@@ -67,6 +67,16 @@ describe('an option that is not known is refused by', () => {
     ['compact', () => agent.compact({ stratgy: 'x' } as never), 'Did you mean strategy?'],
     ['importMessages', () => agent.importMessages([], { fromat: 'x' } as never), 'Did you mean format?'],
     ['toolResult', () => toolResult({}, 'x', { error: true } as never), 'Write failed: true instead.'],
+    [
+      'toolResult',
+      () => toolResult({}, 'x', { seen: [null] } as never),
+      'each of `seen` must be { entity, id }',
+    ],
+    [
+      'toolResult',
+      () => toolResult({}, 'x', { usage: { inputTokens: 1 } } as never),
+      '`usage` must have the',
+    ],
     ['askUser', () => (askUser as (given: object) => void)({ nam: 'x' }), 'It takes no options.'],
     ['reflex', () => reflex({ pace: 1 } as never), 'reflex() has no "pace". Did you mean paceMs?'],
     [

@@ -132,8 +132,8 @@ describe('a question that nobody answered in time', () => {
   })
 
   it.each([
-    ['of a node', 'work.1/answer-1'],
-    ['from below', 'work.1/work.1/answer-1'],
+    ['of a node', 'work.1/answer/2'],
+    ['from below', 'work.1/work.1/answer/2'],
   ])('%s is asked again when what failed is tried again', async (where, again) => {
     const clock = new ManualClock(1_000_000)
     const flow = where === 'of a node' ? flowOf(asking, clock) : flowOf(flowOf(asking), clock)

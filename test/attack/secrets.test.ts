@@ -116,6 +116,44 @@ describe('what a model repeats of its system prompt', () => {
     expect(end?.data).toMatchObject({ status: 'rejected', output: { code: 'redacted-arguments' } })
   })
 
+  it('is not run with after an approval in a process that finds no credentials at all', async () => {
+    const seen: unknown[] = []
+    const pay = defineTool({ ...takes(seen), input: z.looseObject({}), approve: 'always' })
+    const { agent, another, store } = open([script[0] as ScriptedStep, 'done'], {
+      tools: [pay],
+      credentials: () => auth.credentials,
+    })
+    const asked = await agent.executeTurn('go').outcome
+    const id = asked.requests[0]?.requestId ?? ''
+    const without = another({ credentials: () => undefined })
+    expect(await without.answer({ [id]: true }).outcome).toMatchObject({ reason: 'stop' })
+    expect(seen).toEqual([])
+    const end = (await store.read(KEY)).find(({ type }) => type === 'tool.end')
+    expect(end?.data).toMatchObject({ status: 'rejected', output: { code: 'redacted-arguments' } })
+  })
+
+  it.each([
+    ['tool.start', 'a call that was not started is rejected', 'rejected'],
+    ['tool.end', 'a started call of a safe tool is unknown', 'unknown'],
+  ])('before the %s, by a turn that is resumed without credentials: %s', async (before, _, status) => {
+    const seen: unknown[] = []
+    const pay = defineTool({ ...takes(seen), input: z.looseObject({}), replay: 'safe' })
+    const stored: Entry[] = []
+    const model = new ScriptedModel([script[0] as ScriptedStep])
+    const { credentials } = auth
+    for await (const entries of runTurn({ model, tools: [pay], message: 'go', credentials })) {
+      const cut = entries.findIndex(({ type }) => type === before)
+      stored.push(...(cut < 0 ? entries : entries.slice(0, cut)))
+      if (cut >= 0) break
+    }
+    seen.splice(0)
+    const next = new ScriptedModel(['done'])
+    for await (const entries of runTurn({ model: next, tools: [pay], message: null, entries: stored }))
+      stored.push(...entries)
+    expect(seen).toEqual([])
+    expect(stored.find(({ type }) => type === 'tool.end')?.data).toMatchObject({ status })
+  })
+
   it('is unknown if it was started by a process that is gone, even if its tool may be run again', async () => {
     const pay = defineTool({ ...takes([]), input: z.looseObject({}), replay: 'safe' })
     const stored: Entry[] = []
@@ -140,13 +178,16 @@ describe('what a model repeats of its system prompt', () => {
     expect(JSON.stringify(end?.data)).toContain('a credential in its arguments')
   })
 
-  it('may be the mark itself, which is run as it is', async () => {
+  it.each([
+    ['with', { auth }],
+    ['without', {}],
+  ])('may be the mark itself, which is run as it is, %s credentials', async (_, options) => {
     const seen: unknown[] = []
     const written = { note: 'the token is [redacted]' }
     const { agent } = open([{ calls: [{ tool: 'call_api', args: written }] }, 'done'], {
       tools: [takes(seen)],
     })
-    await agent.executeTurn('go', { auth }).outcome
+    await agent.executeTurn('go', options).outcome
     await agent.executeTurn('and', {}).outcome
     expect(seen).toEqual([written, 32])
   })

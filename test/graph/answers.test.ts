@@ -44,6 +44,51 @@ describe('an answer', () => {
   })
 })
 
+describe('an answer that is sent again', () => {
+  const word = z.string().refine((said) => said !== 'no', 'must be a name')
+  const flow = () =>
+    graph({ state: { paid: value<string>() } })
+      .addNode('ask', async (_, { interrupt }) => {
+        const payee = await interrupt({ prompt: 'Whom?', schema: word })
+        const amount = await interrupt({ kind: 'text', prompt: 'How much?' })
+        return { paid: `${payee}: ${amount}` }
+      })
+      .addEdge(START, 'ask')
+      .addEdge('ask', END)
+      .compile()
+  type Flow = ReturnType<typeof flow>
+
+  it.each<[string, (run: Flow) => Promise<unknown>]>([
+    [
+      'dismissed and asked again',
+      async (run) => {
+        await run.cancel(where)
+        return run.invoke(null, where)
+      },
+    ],
+    [
+      'answered with what the schema refuses',
+      async (run) => {
+        const [asked] = await run.requests(where)
+        return run.answer({ [asked?.requestId ?? '']: 'no' }, where).outcome
+      },
+    ],
+  ])('does not reach the next question, after its own was %s', async (_, askAgain) => {
+    const run = flow()
+    await run.invoke({}, where)
+    const ids = [(await run.requests(where))[0]?.requestId]
+    for (let times = 0; times < 3; times++) {
+      await askAgain(run)
+      ids.push((await run.requests(where))[0]?.requestId)
+    }
+    expect(ids).toEqual(['ask.1/answer', 'ask.1/answer/2', 'ask.1/answer/3', 'ask.1/answer/4'])
+    const ann = { 'ask.1/answer/4': 'Ann' }
+    expect((await run.answer(ann, where).outcome).requests).toMatchObject([{ requestId: 'ask.1/answer-2' }])
+    expect((await run.answer(ann, where).outcome).error?.code).toBe('invalid-answer')
+    expect((await run.answer({ 'ask.1/answer-2': '7' }, where).outcome).state.paid).toBe('Ann: 7')
+  })
+})
+
 describe('a run that was refused', () => {
   it('has the state that its type promises', async () => {
     const flow = graph({ state: { notes: list<string>(), count: value(0), open: value<string>() } })

@@ -26,9 +26,9 @@ type Work = (context: NodeContext) => Promise<string>
 
 function single(
   work: Work,
-  options: { store?: Store; retry?: number; timeoutMs?: number } = {},
+  options: { store?: Store; retry?: number; timeoutMs?: number; graceMs?: number } = {},
 ): Graph<typeof state> {
-  const { store = memoryStore(), retry, timeoutMs } = options
+  const { store = memoryStore(), retry, timeoutMs, graceMs } = options
   return graph({ state })
     .addNode('work', async (_, context) => ({ notes: await work(context) }), {
       ...(retry === undefined ? {} : { retry: { attempts: retry, waitMs: 0 } }),
@@ -36,7 +36,7 @@ function single(
     })
     .addEdge(START, 'work')
     .addEdge('work', END)
-    .compile({ store })
+    .compile({ store, ...(graceMs === undefined ? {} : { graceMs }) })
 }
 
 async function effectsOf(store: Store): Promise<string[]> {
@@ -292,6 +292,60 @@ describe('a step that a process began which is gone', () => {
       code: 'unknown-outcome',
       runs: 0,
     })
+  })
+
+  it('is verified once and done once, although its node times out and is tried again meanwhile', async () => {
+    const store = memoryStore()
+    const verified = Promise.withResolvers<void>()
+    let [attempts, verifies, runs] = [0, 0, 0]
+    const verify = async () => {
+      verifies += 1
+      await verified.promise
+      return { happened: false } as const
+    }
+    const work: Work = ({ step, attempt }) => {
+      attempts = attempt
+      return step('pay', () => `paid ${++runs}`, { verify })
+    }
+    const flow = single(work, { store, retry: 1000, timeoutMs: 30, graceMs: 1 })
+    await begunElsewhere(flow, { store })
+    const run = flow.stream(null, { contextId })
+    await expect.poll(() => attempts).toBeGreaterThan(2)
+    verified.resolve()
+    const { state: reached } = await run.outcome
+    expect([reached.notes, verifies, runs]).toEqual([['paid 1'], 1, 1])
+    expect(await effectsOf(store)).toEqual(['effect.start work.1/pay', 'effect.end work.1/pay ok'])
+  })
+
+  it('is not done any more if the run has gone on without it while it was verified', async () => {
+    const store = memoryStore()
+    const verified = Promise.withResolvers<void>()
+    const refused = Promise.withResolvers<unknown>()
+    let runs = 0
+    const verify = async () => {
+      await verified.promise
+      return { happened: false } as const
+    }
+    const flow = graph({ state })
+      .addNode(
+        'work',
+        async (_, { step, attempt }) => {
+          if (attempt === 1) await step('pay', () => ++runs, { verify }).catch(refused.resolve)
+        },
+        { timeoutMs: 10, retry: { attempts: 2, waitMs: 0 } },
+      )
+      .addNode('after', async () => {
+        verified.resolve()
+        await refused.promise
+      })
+      .addEdge(START, 'work')
+      .addEdge('work', 'after')
+      .addEdge('after', END)
+      .compile({ store, graceMs: 1 })
+    await begunElsewhere(flow, { store })
+    expect((await flow.stream(null, { contextId }).outcome).status).toBe('completed')
+    expect([await refused.promise, runs]).toMatchObject([{ code: 'cancelled' }, 0])
+    expect(await effectsOf(store)).toEqual(['effect.start work.1/pay', 'effect.end work.1/pay unknown'])
   })
 
   it('is what a person says of it afterwards, and the run goes on from there', async () => {

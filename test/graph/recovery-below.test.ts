@@ -97,3 +97,34 @@ it('new values for a run that is under way elsewhere wait until it has ended', a
   expect((await first.outcome).state).toEqual({ log: ['one paid'], name: 'one' })
   expect((await second.outcome).state).toEqual({ log: ['one paid', 'two paid'], name: 'two' })
 })
+
+it('new values that lose their claim to an answer leave the questions below as they are', async () => {
+  const store = memoryStore()
+  const where = { contextId: 'talk' }
+  const below = graph({ name: 'below', state: log })
+    .addNode('asks', async (_, { interrupt }) => ({
+      log: await interrupt({ kind: 'text', prompt: 'What?' }),
+    }))
+    .addEdge(START, 'asks')
+    .addEdge('asks', END)
+    .compile()
+  const flowOn = (ports: Store) =>
+    graph({ state: log }).addNode('node', below).addEdge(START, 'node').addEdge('node', END).compile({
+      store: ports,
+    })
+  const winner = flowOn(store)
+  const { requests } = await winner.invoke({}, where)
+  let answered: ReturnType<typeof winner.answer> | undefined
+  const append: Store['append'] = async (request) => {
+    if (answered === undefined && request.claim !== undefined) {
+      answered = winner.answer({ [requests[0]?.requestId ?? '']: 'the answer' }, where)
+      for await (const { type } of answered) if (type === 'turn.start') break
+    }
+    return store.append(request)
+  }
+  const loser = flowOn(withAppend(store, append)).stream({ log: 'new values' }, where)
+  await loser.outcome
+  const { status, state } = (await answered?.outcome) ?? {}
+  expect([status, state?.log]).toEqual(['completed', ['the answer']])
+  expect((await loser.outcome).status).toBe('input-required')
+})

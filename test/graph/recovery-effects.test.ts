@@ -200,8 +200,8 @@ it('what a process did that was thought to be gone is handed in, and known to th
   expect((await second.stream(null, where).outcome).error).toMatchObject({ code: 'unknown-outcome' })
   paying.resolve('paid')
   expect(await first.outcome).toMatchObject({ status: 'failed', error: { code: 'unknown-outcome' } })
-  while ((await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length === 0)
-    await new Promise(setImmediate)
+  const entries = () => store.read({ ...LOCAL_OWNER, contextId: 'talk' })
+  await until('it is handed in', async () => (await entries()).some(({ type }) => type === 'late-result'))
   const { status, state } = await second.stream(null, where).outcome
   expect({ status, state }).toEqual({ status: 'completed', state: { log: ['paid'] } })
 })

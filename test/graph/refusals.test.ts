@@ -24,6 +24,18 @@ it('answer() without options says what is missing', async () => {
   })
 })
 
+it('a key is refused where no input has it, by graphs and agents alike', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  const agent = new Agent({ ...where, model: new ScriptedModel([]) })
+  const options = { ...where, key: 'k' }
+  for (const run of [flow.stream(null, options), agent.executeTurn(null, { key: 'k' })])
+    expect((await run.outcome).error).toEqual({
+      code: 'invalid-option',
+      message:
+        'key names an input that is sent once, and null is no input: leave `key` out. null joins an open turn, and continues one that was cut short as a new turn.',
+    })
+})
+
 it('a question that is a text says how to write it', async () => {
   await expect(asking('Ok?').invoke({}, where)).rejects.toThrow(
     'Node work failed: A question is an object: write interrupt({ kind: "text", prompt: "Ok?" }).',
@@ -79,4 +91,24 @@ it.each([0, 1.5])('iterations: %s is no limit for an agent', (iterations) => {
   expect(() => new Agent({ contextId: 'c', model, limits: { iterations } })).toThrow(
     'limits.iterations must be',
   )
+})
+
+it('a graph as a node is open to every principal that the outer graph lets in, unless its own `allow` refuses', async () => {
+  const state = { who: value<string>() }
+  const flowOf = (innerOptions: Parameters<ReturnType<typeof graph>['compile']>[0]) => {
+    const inner = graph({ state })
+      .addNode('see', (_, { principal }) => ({ who: principal.actor }))
+      .addEdge(START, 'see')
+      .addEdge('see', END)
+      .compile(innerOptions)
+    return graph({ state })
+      .addNode('inner', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile({ allow: () => true })
+  }
+  const asked = { contextId: 'c', auth: { actor: 'ann' } }
+  expect((await flowOf({}).stream({}, asked).outcome).state).toEqual({ who: 'ann' })
+  const refusing = { allow: () => false }
+  expect((await flowOf(refusing).stream({}, asked).outcome).error).toMatchObject({ code: 'forbidden' })
 })

@@ -340,6 +340,22 @@ describe('to edit a call', () => {
     expect([tool.ran, (await said(store))[2]]).toEqual([[], 'tool call_1:rejected'])
   })
 
+  it('to null is what later hooks get, and so is a result', async () => {
+    const told: unknown[] = []
+    const on: Hooks = {
+      beforeTools: [
+        ({ edit }) => edit('call_1', null),
+        ({ pending }) => void told.push(...pending.map(({ args }) => args)),
+      ],
+      beforeEachTool: ({ pending }) => void told.push(pending.args),
+      afterEachTool: [({ edit }) => edit(null), ({ result }) => void told.push(result.output)],
+      afterTools: ({ results }) => void told.push(...results.map(({ output }) => output)),
+    }
+    const { agent } = bench({ script: [calls(['look', { n: 1 }]), 'Done'], tools: [look()], on })
+    await agent.input('Look')
+    expect(told).toEqual([null, null, null, null])
+  })
+
   it('can repair what the model wrote badly', async () => {
     const on: Hooks = {
       afterLlm: ({ reply, edit }) => reply.calls.forEach(({ callId }) => edit(callId, { n: 3 })),

@@ -144,6 +144,15 @@ describe('trust', () => {
     expect(await talk(hostWith(trust), KNOWN)).toBe('forbidden')
   })
 
+  test('trust that a function of the conversation returns is refused, never ignored', async () => {
+    const model = new ScriptedModel(['Secret.'])
+    const books = () => ({ model, trust: 'strict' }) as never
+    const host = createHost({ store: memoryStore(), agents: { books } })
+    const key = { ...KNOWN, contextId: 'books:1' }
+    await expect(host.send(key, 'Hi', { auth: KNOWN })).rejects.toThrow('"books" returns trust')
+    expect([model.calls, await host.store.head(key)]).toEqual([[], undefined])
+  })
+
   test.each([
     [{ decide: { model: 'x' } }, 'trust.decide must be a function or { model, system }'],
     ['closed', "trust must be 'open', 'careful', 'strict' or an object"],

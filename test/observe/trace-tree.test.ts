@@ -113,9 +113,10 @@ it('has all rounds that share a conversation, however many entries a read return
     .addEdge('tools', 'model')
     .compile({ store })
   await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
-  const pages: Pick<Store, 'read' | 'list'> = {
+  const pages: Pick<Store, 'read' | 'list' | 'head'> = {
     read: (key, query) => store.read(key, { ...query, limit: Math.min(query?.limit ?? 10, 10) }),
     list: (query) => store.list(query),
+    head: (key) => store.head(key),
   }
   const lines = outline(await readTraceTree(pages, { ...LOCAL_OWNER, contextId: 'run' }))
   expect(lines.filter((line) => line === '  tool_execution read')).toHaveLength(8)

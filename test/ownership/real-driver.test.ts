@@ -68,6 +68,7 @@ describe('R1 to R7 and S1 to S7 hold under every schedule of the real driver', (
       'refused: moved',
       'refused: owned',
       'settled not-run',
+      'settled not-run by a late result',
       'settled ok',
       'settled ok by a late result',
       'settled unknown',
@@ -130,6 +131,23 @@ describe('schedules that once went wrong', () => {
       ...by('B', ...all, 'claim'),
       'A: effect pay A.call_1',
       'A: epoch 1 tool.end + model.start',
+    ])
+    expect(violations).toEqual([])
+    expect(lines).toContain('A: post late-result late:A.call_1:A')
+  })
+
+  it('a result that comes when the new owner has settled its call is handed in', async () => {
+    const setting: Setting = {
+      ...{ name: 'followed', drivers: 2, heartbeats: 1 },
+      ...{ ticks: { part: 1, times: 1 }, reads: 'joined' },
+    }
+    const { lines, violations } = await playOn(setting, [
+      ...by('A', ...reads, ...firstTurn.slice(0, 2)),
+      'the lease passes',
+      ...by('B', ...all, 'claim'),
+      'A: renew epoch 1',
+      ...by('B', 'epoch 2 tool.end + model.start', 'epoch 2 model.end + turn.end'),
+      ...by('A', ...all, 'effect pay A.call_1'),
     ])
     expect(violations).toEqual([])
     expect(lines).toContain('A: post late-result late:A.call_1:A')

@@ -68,6 +68,8 @@ async function stepToEnd(driver: Driver, { violate }: StateReport): Promise<stri
     const state = await stepOf(driver)
     if (state === 'again') continue
     if (driver.draining !== undefined) {
+      // A conversation reads the journal of the new owner meanwhile, to follow it.
+      await driver.ownership.read()
       await driver.draining
       continue
     }

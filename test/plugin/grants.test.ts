@@ -6,7 +6,7 @@ import type { PluginParts } from '../../src/hook/index.ts'
 import type { Json, RequestData } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
+import { faultyStore, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { programFile } from '../build/programs.ts'
 import { type Death, eagerTimer, livenessOf, Mortal } from '../recovery/mortal.ts'
 import { bench, calls, entryLines, KEY, openSqlite, probe, quiet, sqlitePath } from '../turn/kit.ts'
@@ -65,6 +65,25 @@ describe('a grant', () => {
       '12 request.end call_1/approval answered {"approved":true,"scope":"session"} takes 8',
       '13 tool.start call_1 pay',
     ])
+  })
+
+  it('is not given by an answer that the store refuses', async () => {
+    const pay = probe('pay')
+    const { agent, store, another } = bench({ script: paying, tools: [pay], plugins: [asks] })
+    const outcome = await agent.executeTurn('Pay').outcome
+    await agent.shutdown()
+    const refusing = faultyStore(store, [
+      { at: ({ key }) => key.contextId === KEY.contextId, how: 'refuse', code: 'store-failed' },
+    ])
+    const broken = another({ store: refusing })
+    const answer = { [idOf(outcome)]: { approved: true, scope: 'always' } }
+    expect(await broken.answer(answer).outcome).toMatchObject({ reason: 'failed' })
+    expect((await store.read(KEY)).some(({ type }) => type === 'answer')).toBe(false)
+    expect(await listGrants(store, KEY)).toEqual([])
+    expect(await asked(another({ contextId: 'other' }))).toBe(true)
+    await another().answer(answer).outcome
+    expect(await asked(another({ contextId: 'third' }))).toBe(false)
+    expect(pay.ran).toHaveLength(2)
   })
 
   it('means nothing to another person of the conversation, another actor, or another tenant', async () => {

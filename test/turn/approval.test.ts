@@ -8,10 +8,13 @@ import {
   entryLines,
   journal,
   openSqlite,
+  type Probe,
   probe,
+  quiet,
   STORES,
   said,
   sqlitePath,
+  until,
 } from './kit.ts'
 
 const HOUR = 3_600_000
@@ -79,6 +82,83 @@ describe.each(STORES)('a call that needs approval, on %s', (_, open) => {
     ])
     expect(pay.ran).toEqual([])
     await said(store)
+  })
+})
+
+describe('an approval of a call whose twin became unknown afterwards', () => {
+  /** Pays twice with the same arguments; the first payment never ends. */
+  const paying = async (twins: number) => {
+    const pay: Probe = probe('pay', () => (pay.ran.length === 1 ? new Promise(() => {}) : 'paid'), {
+      approve: 'always',
+      exclusive: true,
+      timeoutMs: 50,
+    })
+    const names = Array.from({ length: twins }, () => 'pay')
+    const { agent, clock } = bench({ script: [calls(...names), 'Done'], tools: [pay] })
+    const { requests } = await agent.executeTurn('Pay').outcome
+    const turn = agent.answer(Object.fromEntries(requests.map(({ requestId }) => [requestId, true])))
+    await until('the first call runs', () => pay.ran.length === 1)
+    await quiet()
+    clock.advance(50)
+    return { agent, pay, outcome: await turn.outcome }
+  }
+
+  it('does not cover it: the person is asked again, and told why', async () => {
+    const { agent, pay, outcome } = await paying(2)
+    expect([outcome.reason, pay.ran]).toEqual(['input-required', ['call_1']])
+    expect(outcome.requests).toMatchObject([
+      { requestId: 'call_2/approval-2', prompt: expect.stringContaining('was started before') },
+    ])
+    expect(await agent.answer({ 'call_2/approval-2': true }).outcome).toMatchObject({ reason: 'stop' })
+    expect(pay.ran).toEqual(['call_1', 'call_2'])
+  })
+
+  it('is asked for each of several, and a refusal counts', async () => {
+    const { agent, pay, outcome } = await paying(3)
+    expect(outcome.requests.map(({ requestId }) => requestId)).toEqual([
+      'call_2/approval-2',
+      'call_3/approval-2',
+    ])
+    await agent.answer({ 'call_2/approval-2': false, 'call_3/approval-2': false }).outcome
+    expect(pay.ran).toEqual(['call_1'])
+  })
+})
+
+describe('limits and metadata of a turn that waits', () => {
+  const seen: unknown[] = []
+  const pay = probe('pay', (_, { metadata }) => void seen.push(metadata), { approve: 'always' })
+  const twoCalls = [calls(['pay', { n: 1 }], ['pay', { n: 2 }]), 'Paid']
+  const options = { limits: { toolCalls: 1 }, metadata: { dryRun: true, by: 'ann' } }
+  const yes = { 'call_1/approval': true, 'call_2/approval': true }
+
+  const overriding = { limits: { toolCalls: 2, iterations: 5 }, metadata: { by: 'bob' } }
+  it.each([
+    { name: 'hold for the turn that takes the answers', given: {}, by: 'ann', count: 1 },
+    { name: 'are overridden one by one', given: overriding, by: 'bob', count: 2 },
+  ])('$name', async ({ given, by, count }) => {
+    seen.length = 0
+    const { agent } = bench({ script: twoCalls, tools: [pay] })
+    await agent.executeTurn('Pay', options).outcome
+    const { reason } = await agent.answer(yes, given).outcome
+    expect(reason).toBe(count === 1 ? 'limit' : 'stop')
+    expect(seen).toEqual(Array.from({ length: count }, () => ({ dryRun: true, by })))
+  })
+
+  it('hold after a second wait, in another process, and not for a turn that dismisses the calls', async () => {
+    seen.length = 0
+    const script = [...twoCalls, calls(['pay', { n: 3 }], ['pay', { n: 4 }]), 'Paid']
+    const { agent, another } = bench({ script, tools: [pay] })
+    await agent.executeTurn('Pay', options).outcome
+    await agent.answer({ 'call_1/approval': true }).outcome
+    await agent.shutdown()
+    const next = another()
+    expect(await next.answer({ 'call_2/approval': true }).outcome).toMatchObject({ reason: 'stop' })
+    expect(seen).toEqual([options.metadata, options.metadata])
+    await next.executeTurn('Pay', options).outcome
+    const told: unknown[] = []
+    const third = another({ on: { afterUserInput: ({ metadata }) => void told.push(metadata) } })
+    await third.executeTurn('Do not').outcome
+    expect(told).toEqual([{}])
   })
 })
 

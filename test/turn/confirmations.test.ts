@@ -60,6 +60,46 @@ it.each([
   expect(told).toEqual([expected])
 })
 
+it.each(['approval', 'credentials', 'grounding'])(
+  'a tool that is called %s asks like any other, and so does a node',
+  async (name) => {
+    const got: unknown[] = []
+    const tool = defineTool({
+      name,
+      description: 'Asks twice.',
+      input: z.object({}),
+      approve: 'always',
+      run: (_, { answers: { sure, why } }) => {
+        if (sure === undefined) return ask({ kind: 'confirmation', name: 'sure', prompt: 'Sure?' })
+        if (why === undefined) return ask({ kind: 'text', name: 'why', prompt: 'Why?' })
+        got.push(sure, why)
+        return 'done'
+      },
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: name, args: {} }] }, 'Done.'])
+    const agent = new Agent({ contextId, model, tools: [tool] })
+    await agent.executeTurn('Do it').outcome
+    const [call] = (await agent.requests()).map(({ callId }) => callId)
+    await agent.answer({ [`${call}/approval`]: true }).outcome
+    expect(await agent.requests()).toMatchObject([{ name: 'sure', from: `tool:${name}` }])
+    await agent.answer({ [`${call}/sure-1`]: NO }).outcome
+    const { reason } = await agent.answer({ [`${call}/why-2`]: 'because' }).outcome
+    expect([reason, got]).toEqual(['stop', [false, 'because']])
+
+    const flow = graph({ state: { may: value(true) } })
+      .addNode(name, async (_, { interrupt }) => ({
+        may: await interrupt({ kind: 'confirmation', prompt: 'Sure?' }),
+      }))
+      .addEdge(START, name)
+      .addEdge(name, END)
+      .compile({ store: memoryStore() })
+    const { requests } = await flow.invoke({}, { contextId })
+    expect(requests).toMatchObject([{ from: `node:${name}` }])
+    const { state } = await flow.answer({ [`${name}.1/answer`]: NO }, { contextId }).outcome
+    expect(state).toEqual({ may: false })
+  },
+)
+
 it('the model that asked reads the reason beside the answer', async () => {
   const question = { question: 'Sure?', kind: 'confirmation' }
   const model = new ScriptedModel([{ calls: [{ tool: 'ask_user', args: question }] }, 'Done.'])

@@ -1,11 +1,13 @@
 /** Failing calls: the model reads a usable error, and the turn continues. */
 import { describe, expect, it } from 'vitest'
+import { toolResult } from '../../src/tool/index.ts'
 import {
   bench,
   calls,
   entryLines,
   gate,
   journal,
+  KEY,
   type Probe,
   probe,
   promptLines,
@@ -71,6 +73,21 @@ describe('a call', () => {
     expect(told.some((text) => text.includes('tool.start'))).toBe(status !== 'rejected')
     expect(JSON.stringify(model.calls[1]?.prompt.at(-1)).replaceAll('\\', '')).toMatch(words)
     await said(store)
+  })
+
+  it('keeps its result if its sightings cannot be read, with a warning', async () => {
+    const pay = probe('pay', () => ({ ...toolResult({ paid: true }, 'Paid'), seen: [null] }))
+    const { agent, store } = bench({ script: [calls('pay'), 'Paid'], tools: [pay] })
+    expect(await agent.executeTurn('Pay').outcome).toMatchObject({ reason: 'stop', text: 'Paid' })
+    const entries = await store.read(KEY)
+    const end = entries.find(({ type }) => type === 'tool.end')
+    expect(end?.data).toEqual({
+      callId: 'call_1',
+      status: 'ok',
+      output: { paid: true },
+      display: 'Paid',
+    })
+    expect(entries.find(({ type }) => type === 'warning')?.data).toMatchObject({ code: 'ungrounded' })
   })
 
   it('beside a wrong one is not hindered by it', async () => {

@@ -20,24 +20,30 @@ const WHO = { kind: 'text', name: 'who', prompt: 'Which account?' } as const
 const WEATHER = 'By the way, what is the weather?'
 
 /** Asks which account, once the test opens the gate. */
-function slowAsking(): { readonly tool: Probe; readonly open: () => void } {
+function slowAsking(): {
+  readonly tool: Probe
+  readonly open: () => void
+  readonly metadata: readonly unknown[]
+} {
   const { promise, resolve } = gate()
+  const seen: unknown[] = []
   const question = asking('remove', WHO)
   const tool = probe('remove', async (input, context) => {
+    seen.push(context.metadata)
     if (context.answers['who'] === undefined) await promise
     return question.run(input, context)
   })
-  return { tool, open: () => resolve() }
+  return { tool, open: () => resolve(), metadata: seen }
 }
 
 describe.each(STORES)('a message that was queued before a question, on %s', (_, open) => {
   it('leaves the question open, and the model reads it when the question was answered', async () => {
-    const { tool, open: ask } = slowAsking()
+    const { tool, open: ask, metadata } = slowAsking()
     const script = [calls('remove'), 'Removed bob. It is sunny.']
     const { agent, store, model } = bench({ store: open(), script, tools: [tool] })
-    const first = agent.executeTurn('Remove an account')
+    const first = agent.executeTurn('Remove an account', { metadata: { dryRun: true } })
     await until('the tool runs', () => tool.ran.length === 1)
-    const queued = agent.executeTurn(WEATHER)
+    const queued = agent.executeTurn(WEATHER, { metadata: { dryRun: false } })
     await until('it is posted', async () => (await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length)
     ask()
     const asked = await first.outcome
@@ -49,6 +55,7 @@ describe.each(STORES)('a message that was queued before a question, on %s', (_, 
     const answered = await agent.answer({ 'call_1/who': 'bob' }).outcome
     expect([answered.status, answered.text]).toEqual(['completed', 'Removed bob. It is sunny.'])
     expect(tool.ran).toHaveLength(2)
+    expect(metadata).toEqual([{ dryRun: true }, { dryRun: true }])
     expect(await said(store)).toEqual([
       'user "Remove an account"',
       'assistant call_1:remove',

@@ -1,7 +1,7 @@
 /** Requests of a turn, their answers, and the turn that continues from there (R2, R9). */
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/protocol/index.ts'
-import type { AskRequest } from '../../src/tool/index.ts'
+import { type AskRequest, ask } from '../../src/tool/index.ts'
 import {
   asking,
   bench,
@@ -246,6 +246,37 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
   })
 })
 
+describe('a message while a question for a text is open', () => {
+  const file = { type: 'file', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
+
+  it.each([
+    ['with a file beside its text', [{ type: 'text', text: 'See the picture' } as const, file]],
+    ['of a file alone', [file]],
+    ['of blanks beside a file', [{ type: 'text', text: ' \n' } as const, file]],
+  ])('%s dismisses it, and the model reads the message', async (_, message) => {
+    const tool = asking('quiz', { kind: 'text', prompt: 'What does it look like?' })
+    const { agent, model, store } = bench({ script: [calls('quiz'), 'I see'], tools: [tool] })
+    await agent.executeTurn('Hi').outcome
+    expect(await agent.executeTurn(message).outcome).toMatchObject({ reason: 'stop', text: 'I see' })
+    expect(tool.ran).toHaveLength(1)
+    expect((await agent.getMessages()).at(-2)).toMatchObject({ role: 'user', content: message })
+    expect(JSON.stringify(model.calls[1]?.prompt.at(-1))).toContain('image/png')
+    expect(await agent.requests()).toEqual([])
+    await said(store)
+  })
+
+  it('of two texts answers it', async () => {
+    const tool = asking('quiz', { kind: 'text', prompt: 'Why?' })
+    const { agent, store } = bench({ script: [calls('quiz'), 'I see'], tools: [tool] })
+    await agent.executeTurn('Hi').outcome
+    await agent.executeTurn([
+      { type: 'text', text: 'be' },
+      { type: 'text', text: 'cause' },
+    ]).outcome
+    expect(await journal(store)).toContain('12 request.end call_1/answer answered "be\\ncause" takes 9')
+  })
+})
+
 describe('an answer', () => {
   it('to what nobody asked is refused, and nothing is stored', async () => {
     const { agent, store } = bench({ script: ['Hello'] })
@@ -332,4 +363,19 @@ describe('an answer', () => {
     expect(tool.ran).toEqual(['call_1', 'call_1'])
     await said(store)
   })
+})
+
+it('a question that a tool repeats has an id that no other question of the call has had', async () => {
+  const text = (name: string) => ({ kind: 'text', prompt: '?', name }) as const
+  const tool = probe('quiz', (_, { answers }) => {
+    if (answers['who'] === undefined) return ask([text('who'), text('who-2')])
+    return answers['who'] === 'again' ? ask(text('who')) : { told: answers }
+  })
+  const { agent } = bench({ script: [calls('quiz'), 'Thanks'], tools: [tool] })
+  await agent.executeTurn('Hi').outcome
+  const both = { 'call_1/who': 'again', 'call_1/who-2': 'Bo' }
+  const { requests } = await agent.answer(both).outcome
+  expect(requests.map(({ requestId }) => requestId)).toEqual(['call_1/who-2/2'])
+  expect((await agent.answer({ 'call_1/who-2': 'Bo' }).outcome).error?.code).toBe('invalid-answer')
+  expect((await agent.answer({ 'call_1/who-2/2': 'Al' }).outcome).text).toBe('Thanks')
 })

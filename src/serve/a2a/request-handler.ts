@@ -21,7 +21,8 @@ import type {
 import type { JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { HostedTurn } from '../../host/index.ts'
 import type { OpenStream } from '../open-streams.ts'
-import { HttpProblem, problemOf, problemWith } from '../problem.ts'
+import { problemOf } from '../problem.ts'
+import { checkFinished } from '../turn-events.ts'
 import { addEntry } from './flow-reply.ts'
 import type { Sdk } from './packages.ts'
 import type { PushConfigs, PushPlace } from './push-configs.ts'
@@ -75,9 +76,8 @@ export class RequestHandler implements A2aRequestHandler {
     })
   }
 
-  async *sendMessageStream(request: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const { fold, turn } = await this.#guarded(() => this.#post(request))
-    yield* this.#stream(fold, turn)
+  sendMessageStream(request: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    return this.#stream(() => this.#post(request))
   }
 
   getTask({ id, tenant, historyLength }: GetTaskRequest): Promise<Task> {
@@ -111,14 +111,13 @@ export class RequestHandler implements A2aRequestHandler {
     })
   }
 
-  async *resubscribe({
-    id,
-    tenant,
-  }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const fold = await this.#guarded(() => this.#found(id, tenant))
-    if (fold.isEnded)
-      throw new this.#options.sdk.errors.UnsupportedOperationError(`Task ${id} has ended. Get it instead.`)
-    yield* this.#stream(fold)
+  resubscribe({ id, tenant }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    return this.#stream(async () => {
+      const fold = await this.#found(id, tenant)
+      if (fold.isEnded)
+        throw new this.#options.sdk.errors.UnsupportedOperationError(`Task ${id} has ended. Get it instead.`)
+      return { fold }
+    })
   }
 
   createTaskPushNotificationConfig(config: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
@@ -201,21 +200,23 @@ export class RequestHandler implements A2aRequestHandler {
       if (added instanceof Promise) await added
       isEnd = entry.type === 'turn.end' && entry.turn === fold.turn
     }
-    const { error } = await turn.outcome
-    // The turn goes on elsewhere: the same request gets its outcome there.
-    if (error?.code === 'shutdown') throw new HttpProblem(problemWith('shutdown', SHUTDOWN))
+    checkFinished(await turn.outcome)
     return isEnd
   }
 
-  async *#stream(fold: TaskFold, turn?: HostedTurn): AsyncGenerator<StreamResponse, void, undefined> {
-    const { openStream, reader } = this.#options
-    const { signal, leave } = openStream()
+  /** The place of the stream is taken before `begin` stores anything. */
+  async *#stream(
+    begin: () => Promise<{ readonly fold: TaskFold; readonly turn?: HostedTurn | undefined }>,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    let stream: OpenStream | undefined
     try {
-      yield* taskUpdates(reader, fold, { signal, turn })
+      stream = this.#options.openStream()
+      const { fold, turn } = await begin()
+      yield* taskUpdates(this.#options.reader, fold, { signal: stream.signal, turn })
     } catch (error) {
       throw this.#converted(error)
     } finally {
-      leave()
+      stream?.leave()
     }
   }
 
@@ -256,6 +257,5 @@ export class RequestHandler implements A2aRequestHandler {
   }
 }
 
-const SHUTDOWN = 'This server is shutting down. Send the request again.'
 /** Failures of the caller that HTTP has better words for. */
 const NOT_MALFORMED: ReadonlySet<number> = new Set([401, 403, 429])

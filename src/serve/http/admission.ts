@@ -19,17 +19,20 @@ export interface Seen {
   visitorKey?: string
 }
 
+/** The name of a caller for limits. A visitor may have any number of keys, so visitors go by address. */
+export function limitName(caller: Caller, address: string | undefined): string {
+  return isVisitor(caller) ? `visitors ${address ?? ''}` : callerName(caller)
+}
+
 const LOCAL: Caller = { tenant: 'local', actor: 'local' }
 
 export class Admission {
   readonly #host: Host
   readonly #rate: RateLimit
-  readonly #authenticate: Authenticate | undefined
   readonly #attempts: Attempts | undefined
 
   constructor({ host, authenticate, requestsPerMinute = 600, authFailuresPerMinute = 60 }: AdmissionOptions) {
     this.#host = host
-    this.#authenticate = authenticate
     this.#rate = new RateLimit(requestsPerMinute, systemClock)
     if (authenticate !== undefined)
       this.#attempts = new Attempts(authenticate, new RateLimit(authFailuresPerMinute, systemClock))
@@ -45,18 +48,15 @@ export class Admission {
   async caller(request: Request, address: string | undefined, seen: Seen): Promise<Caller> {
     const caller = await this.#caller(request, address, seen)
     seen.caller = caller
-    // A visitor may have any number of keys.
-    this.#rate.take(isVisitor(caller) ? `visitors ${address ?? ''}` : callerName(caller))
+    this.#rate.take(limitName(caller, address))
     return caller
   }
 
   async #caller(request: Request, address: string | undefined, seen: Seen): Promise<Caller> {
-    if (this.#attempts === undefined || this.#authenticate === undefined) return LOCAL
+    if (this.#attempts === undefined) return LOCAL
     const mayVisit = this.#host.admitsVisitors && !hasCredentials(request)
-    const caller = mayVisit
-      ? await this.#authenticate(request)
-      : await this.#attempts.caller(request, address)
-    if (caller !== undefined && !isVisitor(caller)) return caller
+    const caller = await this.#attempts.caller(request, address, mayVisit)
+    if (typeof caller === 'object' && !isVisitor(caller)) return caller
     if (caller !== undefined || !mayVisit) throw unauthorized()
     const visitor = visitorOf(request)
     seen.visitorKey = visitor.key

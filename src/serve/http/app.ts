@@ -1,4 +1,5 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
+import type { Context } from 'hono'
 import { debugThrown } from '../../base/index.ts'
 import { type Host, isVisitor } from '../../host/index.ts'
 import {
@@ -11,8 +12,7 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import { type SchemaCheck, schemaCheck } from '../../tool/index.ts'
-import type { Authenticate } from '../caller.ts'
-import { callerName, unauthorized } from '../caller.ts'
+import { type Authenticate, unauthorized } from '../caller.ts'
 import { jsonBody } from '../json-body.ts'
 import type { Mount, MountRoute } from '../mount.ts'
 import { OpenStreams } from '../open-streams.ts'
@@ -27,7 +27,8 @@ import {
 } from '../problem.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { addressOf, type HttpConnection } from './address.ts'
-import { Admission, type Seen } from './admission.ts'
+import { Admission, limitName, type Seen } from './admission.ts'
+import { AUTH_UNAVAILABLE } from './authenticate.ts'
 import { Cors } from './cors.ts'
 import { docsPage } from './docs-page.ts'
 import { Metrics } from './metrics.ts'
@@ -111,7 +112,7 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   const app = await newHono()
   const { maxStreams = 10_000, maxStreamsEach = 100 } = options
   const streams = new OpenStreams(maxStreams, maxStreamsEach)
-  const server = new Server(options, { host, streams, document: () => document })
+  const server = new Server(options, { host, streams, document })
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
@@ -133,14 +134,12 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
           ...(context.env as Pick<Matched, 'address'>),
         }),
       )
-  for (const { path, respond } of pageFiles(options.page))
-    app.get(path, (context) =>
-      server.guarded(context.req.raw, { route: 'page' }, () => respond(context.req.raw)),
-    )
-  const docs = docsPage(document)
-  app.get('/docs', (context) => server.guarded(context.req.raw, { route: 'docs' }, docs))
-  app.notFound(async (context) =>
-    server.guarded(context.req.raw, { route: 'none' }, () => {
+  const forEverybody = (route: string, respond: (request: Request) => Response) => (context: Context) =>
+    server.forEverybody(context.req.raw, { route, ...(context.env as Pick<Matched, 'address'>) }, respond)
+  for (const { path, respond } of pageFiles(options.page)) app.get(path, forEverybody('page', respond))
+  app.get('/docs', forEverybody('docs', docsPage(document)))
+  app.notFound(
+    forEverybody('none', () => {
       throw new HttpProblem({
         status: 404,
         code: 'not-found',
@@ -151,9 +150,8 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   const stops = mounts.map((mount) => mount.start?.({ host, authenticate }))
   return {
     fetch: async (request, connection) => {
-      const preflight = server.preflight(request)
-      const address = addressOf(request, connection, options.proxies ?? 0)
-      return preflight ?? (await app.fetch(request, { address }))
+      if (request.method === 'OPTIONS') return server.preflight(request)
+      return app.fetch(request, { address: addressOf(request, connection, options.proxies ?? 0) })
     },
     isAuthenticated: authenticate !== undefined,
     document,
@@ -211,33 +209,52 @@ interface Guarded extends Pick<Mount, 'problem'> {
   readonly route: string
 }
 
+interface ServerParts {
+  readonly host: Host
+  readonly streams: OpenStreams
+  readonly document: JsonObject
+}
+
 class Server {
   readonly #options: HttpOptions
   readonly #shared: RouteServer
+  readonly #streams: OpenStreams
   readonly #admission: Admission
   readonly #cors: Cors
   readonly #metrics = new Metrics()
 
-  constructor(options: HttpOptions, shared: Pick<RouteServer, 'host' | 'streams' | 'document'>) {
+  constructor(options: HttpOptions, { host, streams, document }: ServerParts) {
     this.#options = options
+    this.#streams = streams
     this.#cors = new Cors(options.cors ?? [], options.mounts ?? [])
     const { authenticate, requestsPerMinute, authFailuresPerMinute, heartbeatMs = 15_000 } = options
-    const { host } = shared
     this.#admission = new Admission({ host, authenticate, requestsPerMinute, authFailuresPerMinute })
     this.#shared = {
-      ...shared,
+      host,
       heartbeatMs,
-      metrics: () => this.#metrics.text(shared.host, shared.streams.total),
+      metrics: () => this.#metrics.text(host, streams.total),
+      document: () => document,
     }
   }
 
-  /** The answer to a preflight request; undefined for any other. */
-  preflight(request: Request): Response | undefined {
-    if (request.method !== 'OPTIONS') return undefined
-    const allowed = this.#cors.preflight(request)
-    return new Response(null, {
-      status: allowed === undefined ? 403 : 204,
-      headers: { ...SECURITY_HEADERS, ...allowed },
+  preflight(request: Request): Promise<Response> {
+    return this.guarded(request, { route: 'preflight' }, () => {
+      const headers = this.#cors.preflight(request)
+      return headers === undefined
+        ? new Response(null, { status: 403 })
+        : new Response(null, { status: 204, headers })
+    })
+  }
+
+  /** A route that is no operation and needs no caller: limited by address. */
+  forEverybody(
+    request: Request,
+    { route, address }: { readonly route: string; readonly address?: string | undefined },
+    respond: (request: Request) => Response,
+  ): Promise<Response> {
+    return this.guarded(request, { route }, () => {
+      this.#admission.public(address)
+      return respond(request)
     })
   }
 
@@ -253,6 +270,7 @@ class Server {
         query: queryOf(request, checks),
         body: await this.#body(request, checks),
         caller,
+        openStream: () => this.#streams.enter(limitName(caller, address), request),
         server: this.#shared,
       }
       return route.handle(call)
@@ -260,7 +278,7 @@ class Server {
   }
 
   mounted(request: Request, { mount, route, params, address }: MountMatch): Promise<Response> {
-    const { host, streams, heartbeatMs } = this.#shared
+    const { host, heartbeatMs } = this.#shared
     const work = async (seen: Seen): Promise<Response> => {
       const caller = route.isPublic
         ? this.#admission.public(address)
@@ -272,7 +290,7 @@ class Server {
         host,
         heartbeatMs,
         body: () => jsonBody(request, this.#maxBodyBytes),
-        openStream: () => streams.enter(callerName(caller), request),
+        openStream: () => this.#streams.enter(limitName(caller, address), request),
       })
     }
     return this.guarded(request, { route: mount.name, ...defined({ problem: mount.problem }) }, work)
@@ -292,15 +310,17 @@ class Server {
       response = await work(seen)
     } catch (error) {
       problem = this.#problem(error, seen)
-      if (problem.status === 500) this.#failed(error)
+      if (problem.status === 500 || problem.code === AUTH_UNAVAILABLE) this.#failed(error)
       response = respond(problem, request)
     }
     const ms = performance.now() - started
     this.#metrics.count(route, response.status, ms / 1000)
     const { status } = response
     const answered = { route, status, ms, ...defined({ caller: seen.caller, code: problem?.code }) }
-    this.#options.accessLog?.(accessLine(request, answered))
+    this.#logged(accessLine(request, answered))
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
+    // Nobody reads the body of an answer to HEAD: a stream gives its place back.
+    if (request.method === 'HEAD') await response.body?.cancel()
     return this.#finished(request, response)
   }
 
@@ -329,10 +349,23 @@ class Server {
     return unknownAgent(agent, caller === undefined ? undefined : this.#shared.host.namesFor(caller))
   }
 
+  #logged(line: AccessLine): void {
+    try {
+      this.#options.accessLog?.(line)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
   #failed(error: unknown): void {
     const { onError } = this.#options
-    if (onError === undefined) debugThrown('A request', error)
-    else onError(error)
+    if (onError === undefined) return debugThrown('A request', error)
+    try {
+      onError(error)
+    } catch (thrown) {
+      // The callback of an embedder changes no answer.
+      debugThrown('onError', thrown)
+    }
   }
 }
 

@@ -19,20 +19,29 @@ export class Attempts {
     this.#failures = failures
   }
 
-  /** Throws `rate-limited` after too many failures; undefined is one. `address`: undefined is not limited. */
-  async caller(request: Request, address: string | undefined): Promise<Caller | undefined> {
+  /**
+   * Throws `rate-limited` after too many failures. False is one, and so is undefined unless the request `mayVisit`.
+   * `address`: undefined is not limited.
+   */
+  async caller(
+    request: Request,
+    address: string | undefined,
+    mayVisit: boolean,
+  ): Promise<Caller | false | undefined> {
     const credentials = hashOf(request)
     const isCounted = address !== undefined && !this.#isKnown(credentials)
+    // Visitors have a bound of their own: failed tokens of the same address lock out none.
+    const name = `${mayVisit ? 'visitors ' : ''}${address}`
     // Taken before and given back after, so that attempts at the same time are bounded, too.
-    if (isCounted) this.#failures.take(address)
+    if (isCounted) this.#failures.take(name)
     let hasFailed = false
     try {
       const caller = await this.#authenticate(request)
-      hasFailed = caller === undefined
-      if (credentials !== undefined) this.#remember(credentials, !hasFailed)
+      hasFailed = caller === false || (caller === undefined && !mayVisit)
+      if (credentials !== undefined) this.#remember(credentials, typeof caller === 'object')
       return caller
     } finally {
-      if (isCounted && !hasFailed) this.#failures.giveBack(address)
+      if (isCounted && !hasFailed) this.#failures.giveBack(name)
     }
   }
 

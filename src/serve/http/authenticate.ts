@@ -1,7 +1,9 @@
 /** Ready ways of authentication: bearer tokens and API keys. */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { JWTVerifyGetKey } from 'jose'
 import { HoldfastError } from '../../protocol/index.ts'
 import type { Authenticate, Caller } from '../caller.ts'
+import { HttpProblem } from '../problem.ts'
 import { jose } from './packages.ts'
 
 export interface BearerOptions {
@@ -29,11 +31,11 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
   const key = secret === undefined ? undefined : new TextEncoder().encode(secret)
   if (key !== undefined && key.length < 32)
     throw invalid('The secret of bearerAuth() must have at least 32 bytes.')
-  const { createRemoteJWKSet, jwtVerify } = await jose()
+  const { jwtVerify } = await jose()
   const algorithms = [
     ...(options.algorithms ?? (key === undefined ? ['RS256', 'PS256', 'ES256', 'EdDSA'] : ['HS256'])),
   ]
-  const keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl))
+  const keys = jwksUrl === undefined ? undefined : await issuerKeys(jwksUrl)
   const authenticate = async (request: Request): Promise<Caller | undefined> => {
     const token = bearerToken(request)
     if (token === undefined) return undefined
@@ -52,13 +54,35 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
         actor,
         ...(typeof scope === 'string' ? { scopes: scope.split(' ').filter((each) => each !== '') } : {}),
       }
-    } catch {
+    } catch (error) {
+      if (error instanceof HttpProblem) throw error
       return undefined
     }
   }
   return Object.assign(authenticate, {
     schemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
   } as const)
+}
+
+export const AUTH_UNAVAILABLE = 'auth-unavailable'
+
+/** The keys of an issuer. Throws a problem if they cannot be read: then a token is neither right nor wrong. */
+async function issuerKeys(jwksUrl: string): Promise<JWTVerifyGetKey> {
+  const { createRemoteJWKSet, errors } = await jose()
+  const keys = createRemoteJWKSet(new URL(jwksUrl))
+  const aboutToken = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported]
+  return async (header, token) => {
+    try {
+      return await keys(header, token)
+    } catch (error) {
+      throw aboutToken.some((kind) => error instanceof kind) ? error : keysUnavailable(error)
+    }
+  }
+}
+
+function keysUnavailable(cause: unknown): HttpProblem {
+  const detail = 'The keys of the issuer cannot be read now, so no token can be checked. Try again later.'
+  return new HttpProblem({ status: 503, code: AUTH_UNAVAILABLE, detail, retryAfterS: 1 }, { cause })
 }
 
 export interface ApiKey {

@@ -3,7 +3,7 @@
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import type { Caller } from '../caller.ts'
-import type { OpenStreams } from '../open-streams.ts'
+import type { OpenStream } from '../open-streams.ts'
 import type { Operation } from '../operation.ts'
 
 export interface Route extends Operation {
@@ -19,13 +19,14 @@ export interface RouteCall {
   readonly query: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body: Json
   readonly caller: Caller
+  /** A place among the open streams of the caller. Throws a problem if there is none. */
+  readonly openStream: () => OpenStream
   readonly server: RouteServer
 }
 
 /** Everything that the routes of one server share. */
 export interface RouteServer {
   readonly host: Host
-  readonly streams: OpenStreams
   readonly heartbeatMs: number
   readonly metrics: () => string
   readonly document: () => JsonObject

@@ -1,14 +1,13 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
-import { callerName } from '../caller.ts'
 import { keyHeader } from '../key-header.ts'
-import { notFound } from '../problem.ts'
+import { HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
 import * as schema from './schemas.ts'
-import { streamHeaders, streamResponse } from './stream.ts'
+import { streamResponse } from './stream.ts'
 import { answer, send, streamForm } from './turns.ts'
 
 const ID = '/conversations/{id}'
@@ -91,6 +90,8 @@ export const ROUTES: readonly Route[] = [
     responses: { 201: { description: 'The id', schema: { type: 'object' } } },
     handle: ({ request, body, caller, server: { host } }) => {
       const { agent } = body as { agent: string }
+      const names = host.namesFor(caller)
+      if (!names.includes(agent)) throw new HttpProblem(unknownAgent(agent, names))
       const fresh = host.newContextId(agent)
       const key = keyHeader(request)
       return json(
@@ -323,24 +324,41 @@ async function fork(call: RouteCall): Promise<Response> {
   const { name } = await existing(call)
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
-  const to =
-    key === undefined
-      ? host.newContextId(name)
-      : `${name}:${hashOf(call.caller.tenant, call.caller.actor, `${keyOf(call).contextId} ${key}`)}`
-  const made = key !== undefined && (await host.reads.info({ ...keyOf(call), contextId: to })) !== undefined
-  if (!made) await host.fork(keyOf(call), { to, ...given('at', at) })
+  if (key === undefined) {
+    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...given('at', at) })
+    return json({ contextId: to }, 201)
+  }
+  // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
+  const { tenant, actor } = call.caller
+  const prefix = `${name}:${hashOf(tenant, actor, `${keyOf(call).contextId} ${key}`)}`
+  const to = at === undefined ? prefix : `${prefix}-${at}`
+  if (!(await isForked(call, prefix, to)))
+    try {
+      await host.fork(keyOf(call), { to, ...given('at', at) })
+    } catch (error) {
+      // The same request at once has made it.
+      if (!(await isForked(call, prefix, to))) throw error
+    }
   return json({ contextId: to }, 201)
 }
 
+/** True if the fork was made under its key before. Throws a problem if another was. */
+async function isForked({ server: { host }, caller }: RouteCall, prefix: string, to: string) {
+  const [made] = (await host.store.list({ owner: ownerOf(caller), prefix, limit: 1 })).heads
+  if (made !== undefined && made.key.contextId !== to)
+    throw new HttpProblem(
+      problemWith('key-reused', 'The Idempotency-Key is that of a fork at another entry. Use a new one.'),
+    )
+  return made !== undefined
+}
+
 async function events(call: RouteCall): Promise<Response> {
-  const { host, streams, heartbeatMs } = call.server
+  const { host, heartbeatMs } = call.server
   await existing(call)
-  const last = Number(call.request.headers.get('last-event-id') ?? Number.NaN)
-  const since =
-    Number.isSafeInteger(last) && last >= 0 ? last : ((call.query['since'] as number | undefined) ?? 0)
+  const last = call.request.headers.get('last-event-id') ?? ''
+  const since = /^\d{1,15}$/.test(last) ? Number(last) : ((call.query['since'] as number | undefined) ?? 0)
   const form = streamForm(call.request) ?? 'sse'
-  if (call.request.method === 'HEAD') return new Response(null, { headers: streamHeaders(form) })
-  const { signal, leave } = streams.enter(callerName(call.caller), call.request)
+  const { signal, leave } = call.openStream()
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
   return streamResponse(withFlowReplies(host, keyOf(call), stream), { form, onClose: leave })
 }

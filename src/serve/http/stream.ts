@@ -41,11 +41,9 @@ export function streamResponse(
       await events.return()
     },
   })
-  return new Response(body, { headers: streamHeaders(form) })
-}
-
-export function streamHeaders(form: StreamForm): Record<string, string> {
-  return { 'content-type': TYPES[form], 'cache-control': 'no-store', [UNBUFFERED]: 'no' }
+  return new Response(body, {
+    headers: { 'content-type': TYPES[form], 'cache-control': 'no-store', [UNBUFFERED]: 'no' },
+  })
 }
 
 /** True for a response of `streamResponse`: no other asks proxies not to buffer it. */

@@ -1,10 +1,11 @@
 /** Routes that begin a turn: a message, an answer. The turn goes on whether or not the caller stays. */
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
-import { authOf, callerName } from '../caller.ts'
-import { keyHeader } from '../key-header.ts'
-import { HttpProblem, problemWith } from '../problem.ts'
-import { type BegunTurn, begunTurn, turnEvents } from '../turn-events.ts'
+import { authOf } from '../caller.ts'
+import { isPostedUnder, keyHeader } from '../key-header.ts'
+import { type OpenStream, withStream } from '../open-streams.ts'
+import { HttpProblem } from '../problem.ts'
+import { type BegunTurn, begunTurn, checkFinished, turnEvents } from '../turn-events.ts'
 import { json, keyOf, type RouteCall } from './route.ts'
 import { type StreamForm, streamResponse } from './stream.ts'
 
@@ -29,9 +30,7 @@ export async function send(call: RouteCall): Promise<Response> {
   const key = keyOf(call)
   const idempotencyKey = keyHeader(call.request) ?? `http_${crypto.randomUUID()}`
   const { host } = call.server
-  return respond(
-    call,
-    key,
+  return respond(call, key, () =>
     host.send(key, (message ?? values ?? null) as string | JsonObject | null, {
       auth: authOf(call.caller, credentials),
       ...(goesOn ? {} : { key: idempotencyKey }),
@@ -45,9 +44,7 @@ export async function answer(call: RouteCall): Promise<Response> {
   const { answers, credentials } = call.body as { answers: Record<string, Json>; credentials?: JsonObject }
   const key = keyOf(call)
   const idempotencyKey = keyHeader(call.request)
-  return respond(
-    call,
-    key,
+  return respond(call, key, () =>
     call.server.host.answer(key, answers, {
       auth: authOf(call.caller, credentials),
       ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
@@ -56,27 +53,51 @@ export async function answer(call: RouteCall): Promise<Response> {
 }
 
 /** As a stream up to the end of the turn, as its outcome, or as soon as it is accepted. */
-async function respond(call: RouteCall, key: ContextKey, requested: Promise<HostedTurn>): Promise<Response> {
+async function respond(
+  call: RouteCall,
+  key: ContextKey,
+  request: () => Promise<HostedTurn>,
+): Promise<Response> {
   const form = streamForm(call.request)
-  const turn = await begunTurn(requested)
-  if (form !== undefined) return turnStream(call, key, { form, turn })
+  if (form !== undefined)
+    return withStream(call.openStream(), async (stream) =>
+      turnStream(call, key, { form, stream, turn: await begunTurn(request()) }),
+    )
+  const turn = await begunTurn(request())
   const { contextId } = key
-  if (call.query['wait'] !== true) return json({ contextId, since: turn.seq - 1 }, 202)
-  const { cause: _, ...outcome } = await turn.outcome
-  // The turn goes on elsewhere: the same request gets its outcome there.
-  if (outcome.error?.code === 'shutdown')
-    throw new HttpProblem(problemWith('shutdown', 'This server is shutting down. Send the request again.'))
+  if (call.query['wait'] !== true)
+    return json({ contextId, since: (await firstOf(call, key, turn)) - 1 }, 202)
+  const { cause: _, ...outcome } = checkFinished(await turn.outcome)
   return json({ contextId, ...outcome })
 }
 
+/** The position of the first entry of a request: of one that was sent before, that of its message or first answer. */
+async function firstOf({ request, server }: RouteCall, key: ContextKey, turn: BegunTurn): Promise<number> {
+  const idempotencyKey = keyHeader(request)
+  if ('input' in turn.ref || idempotencyKey === undefined) return turn.seq
+  for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
+    const page = await server.host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
+    const first = page.findLast((entry) => isPostedUnder(entry, idempotencyKey))
+    if (first !== undefined) return first.seq
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return turn.seq
+}
+
+const PAGE = 200
+
 interface TurnStream {
   readonly form: StreamForm
+  readonly stream: OpenStream
   readonly turn: BegunTurn
 }
 
-function turnStream(call: RouteCall, key: ContextKey, { form, turn: { ref, seq } }: TurnStream): Response {
-  const { host, streams, heartbeatMs } = call.server
-  const { signal, leave } = streams.enter(callerName(call.caller), call.request)
+function turnStream(
+  call: RouteCall,
+  key: ContextKey,
+  { form, stream: { signal, leave }, turn: { ref, seq } }: TurnStream,
+): Response {
+  const { host, heartbeatMs } = call.server
   const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
   return streamResponse(events, { form, onClose: leave })
 }

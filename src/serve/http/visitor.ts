@@ -23,7 +23,7 @@ export function visitorOf(request: Request): Visitor {
   return { caller: { tenant: VISITORS, actor }, key }
 }
 
-/** True for a request that names a caller: false credentials make no visitor. */
+/** True for a request that names a caller: false credentials make no visitor. A cookie may be of any other page. */
 export function hasCredentials(request: Request): boolean {
-  return ['authorization', 'x-api-key', 'cookie'].some((name) => request.headers.has(name))
+  return ['authorization', 'x-api-key'].some((name) => request.headers.has(name))
 }

@@ -28,11 +28,11 @@ export async function beginReply(
     posted.length === 0 && info?.status === 'waiting' ? await answerIn(host, key, request.message) : undefined
   if (answer !== undefined) return host.answer(key, answer, options)
   const isNew = info === undefined && (await host.store.head(key)) === undefined
-  if (isNew && request.history.length > 0)
-    await host.withAgent(key, (agent) => agent.importMessages(request.history, { format: request.format }))
   const sent = posted.find(({ type }) => type === 'input')
   const isOpening = sent === undefined ? isNew || info?.turn === 0 : hasMessage(sent, openingOf(request))
-  return host.send(key, isOpening ? openingOf(request) : request.message, options)
+  const { history: messages, format } = request
+  const history = isNew && messages.length > 0 ? { history: { messages, format } } : {}
+  return host.send(key, isOpening ? openingOf(request) : request.message, { ...options, ...history })
 }
 
 function hasMessage({ data }: Entry, message: MessageParts): boolean {

@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto'
 import { systemClock, systemIds } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Entry, Owner } from '../../protocol/index.ts'
+import { isPostedUnder } from '../key-header.ts'
 import { badRequest } from '../problem.ts'
 
 export interface Place {
@@ -34,7 +35,7 @@ export async function placeOf(request: Placed): Promise<Place> {
   const place = await (request.name === undefined ? newPlace(request) : namedPlace(request, request.name))
   const isFirst = givenKey(request.headers) === undefined && repeatedSince(request.headers) === undefined
   const entries = isFirst ? [] : await newestEntries(request.host, place.key)
-  return { ...place, posted: entries.filter((entry) => isUnder(entry, place.inputKey)) }
+  return { ...place, posted: entries.filter((entry) => isPostedUnder(entry, place.inputKey)) }
 }
 
 /** `support:7` and `7` name the same conversation of `support`. */
@@ -103,11 +104,6 @@ async function newestEntries(host: Host, key: ContextKey): Promise<readonly Entr
 
 function isPosted({ type }: Entry): boolean {
   return type === 'input' || type === 'answer'
-}
-
-/** Answers are posted under the key and the id of their request. */
-function isUnder(entry: Entry, key: string): boolean {
-  return isPosted(entry) && (entry.key === key || entry.key?.startsWith(`${key}/`) === true)
 }
 
 function digest(value: unknown): string {

@@ -3,8 +3,16 @@ import type { Host, HostEvent } from '../../host/index.ts'
 import type { ContextKey } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import type { MountCall } from '../mount.ts'
+import { type OpenStream, withStream } from '../open-streams.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
-import { type BegunTurn, begunTurn, flowReply, type TurnRef, turnEvents } from '../turn-events.ts'
+import {
+  type BegunTurn,
+  begunTurn,
+  checkFinished,
+  flowReply,
+  type TurnRef,
+  turnEvents,
+} from '../turn-events.ts'
 import { beginReply } from './begin.ts'
 import { placeOf } from './conversation.ts'
 import { unknownModel } from './errors.ts'
@@ -21,12 +29,16 @@ export interface ReplyRequest {
 
 export interface BegunReply extends BegunTurn {
   readonly key: ContextKey
+  /** Of a request for a stream. */
+  readonly stream?: OpenStream
 }
 
-export async function beginTurn(
-  call: MountCall,
-  { request, body, after }: ReplyRequest,
-): Promise<BegunReply> {
+export async function beginTurn(call: MountCall, reply: ReplyRequest): Promise<BegunReply> {
+  if (!reply.request.isStream) return begin(call, reply)
+  return withStream(call.openStream(), async (stream) => ({ ...(await begin(call, reply)), stream }))
+}
+
+async function begin(call: MountCall, { request, body, after }: ReplyRequest): Promise<BegunReply> {
   const { host, caller } = call
   const { headers } = call.request
   // One that refuses the caller is no unknown model: the host refuses, and records it.
@@ -82,9 +94,7 @@ export async function finishedReply(
   call: MountCall,
   { key, outcome }: BegunReply,
 ): Promise<AsyncGenerator<ReplyEvent>> {
-  const { turn, error } = await outcome
-  if (error?.code === 'shutdown')
-    throw new HttpProblem(problemWith('shutdown', 'This server is shutting down. Send the request again.'))
+  const { turn, error } = checkFinished(await outcome)
   if (turn === 0)
     throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
   return storedReply(call, key, turn)
@@ -117,10 +127,10 @@ export interface LiveReply {
 export function liveReply(
   call: MountCall,
   key: ContextKey,
-  { ref, seq }: { readonly ref: TurnRef; readonly seq: number },
+  { ref, seq, stream }: { readonly ref: TurnRef; readonly seq: number; readonly stream?: OpenStream },
 ): LiveReply {
   const { host, heartbeatMs } = call
-  const { signal, leave } = call.openStream()
+  const { signal, leave } = stream ?? call.openStream()
   const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
   return { events: replyEvents(host, key, events), leave }
 }

@@ -2,6 +2,7 @@
 import type { Host, HostEvent } from '../../host/index.ts'
 import type { ContextKey, EntryOf } from '../../protocol/index.ts'
 import type { MountCall } from '../mount.ts'
+import type { OpenStream } from '../open-streams.ts'
 import type { Problem } from '../problem.ts'
 import { dataFrame, HEARTBEAT, sseResponse } from '../sse-response.ts'
 import { exchangeStart, type TurnRef, turnEvents } from '../turn-events.ts'
@@ -22,8 +23,16 @@ export interface FollowedTurn {
   readonly message: 'new' | 'continued' | 'replayed'
 }
 
-export function messageStream(call: MountCall, key: ContextKey, followed: FollowedTurn): Response {
-  const { signal, leave } = call.openStream()
+export interface MessageReader {
+  readonly call: MountCall
+  readonly key: ContextKey
+  readonly stream: OpenStream
+}
+
+export function messageStream(
+  { call, key, stream: { signal, leave } }: MessageReader,
+  followed: FollowedTurn,
+): Response {
   const events = (): AsyncGenerator<HostEvent> =>
     turnEvents(call.host, key, {
       ref: followed.ref,

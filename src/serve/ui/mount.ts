@@ -5,11 +5,12 @@
 import type { ContextKey, Json } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import type { Mount, MountCall, MountRoute } from '../mount.ts'
+import { withStream } from '../open-streams.ts'
 import { badRequest, HttpProblem } from '../problem.ts'
 import { type BegunTurn, begunTurn } from '../turn-events.ts'
 import { type ChatRequest, chatRequest } from './chat-request.ts'
 import { clientCallOf } from './message-chunks.ts'
-import { messageStream, UI_STREAM } from './message-stream.ts'
+import { type FollowedTurn, messageStream, UI_STREAM } from './message-stream.ts'
 import { operationsBelow } from './operations.ts'
 
 /** Routes below `/ui/chat` for the host's default agent, and below `/ui/agents/{agent}/chat` for each. */
@@ -45,26 +46,29 @@ function keyOf({ params, caller: { tenant, actor }, host }: MountCall, id: strin
 async function chat(call: MountCall): Promise<Response> {
   const request = chatRequest(await call.body())
   const key = keyOf(call, request.id)
+  return withStream(call.openStream(), async (stream) =>
+    messageStream({ call, key, stream }, await begin(call, key, request)),
+  )
+}
+
+async function begin(call: MountCall, key: ContextKey, request: ChatRequest): Promise<FollowedTurn> {
   const { message } = request
   if (message === undefined) return request.isRegenerate ? refuseRegenerate() : answerOpen(call, key, request)
   const turn = await begunTurn(
     call.host.send(key, message.content, { auth: authOf(call.caller), key: `ui_${message.id}` }),
   )
-  if ('input' in turn.ref) return messageStream(call, key, { ...turn, message: 'new' })
-  return request.isRegenerate
-    ? sendAgain(call, key, turn)
-    : messageStream(call, key, { ...turn, message: 'replayed' })
+  if ('input' in turn.ref) return { ...turn, message: 'new' }
+  return request.isRegenerate ? sendAgain(call, key, turn) : { ...turn, message: 'replayed' }
 }
 
 /** A message that was received before: its turn is followed if it runs, continued if it was cut short. */
-async function sendAgain(call: MountCall, key: ContextKey, { ref, seq }: BegunTurn): Promise<Response> {
+async function sendAgain(call: MountCall, key: ContextKey, { ref, seq }: BegunTurn): Promise<FollowedTurn> {
   const info = await call.host.reads.info(key)
   const isNewest = 'turn' in ref && info?.turn === ref.turn
-  if (isNewest && info.status === 'running')
-    return messageStream(call, key, { ref, seq, message: 'replayed' })
+  if (isNewest && info.status === 'running') return { ref, seq, message: 'replayed' }
   if (!isNewest || !CUT_SHORT.includes(info.outcome ?? '')) return refuseRegenerate()
   const turn = await begunTurn(call.host.send(key, null, { auth: authOf(call.caller) }))
-  return messageStream(call, key, { ...turn, message: 'replayed' })
+  return { ...turn, message: 'replayed' }
 }
 
 const CUT_SHORT: readonly string[] = ['failed', 'cancelled', 'limit', 'max-iterations']
@@ -79,7 +83,7 @@ function refuseRegenerate(): never {
 }
 
 /** Answers what the last reply asked for; without an answer, goes on with a turn that was cut short. */
-async function answerOpen(call: MountCall, key: ContextKey, request: ChatRequest): Promise<Response> {
+async function answerOpen(call: MountCall, key: ContextKey, request: ChatRequest): Promise<FollowedTurn> {
   const auth = authOf(call.caller)
   const answers = await openAnswers(call, key, request)
   // One key for each request, so that a repeated answer finds its turn.
@@ -88,7 +92,7 @@ async function answerOpen(call: MountCall, key: ContextKey, request: ChatRequest
       ? call.host.send(key, null, { auth })
       : call.host.answer(key, answers, { auth, key: 'ui' }),
   )
-  return messageStream(call, key, { ...turn, message: 'continued' })
+  return { ...turn, message: 'continued' }
 }
 
 /** The answers to open requests. If none is open, all that were given: the runtime finds their turn, or refuses them. */
@@ -114,13 +118,15 @@ async function resume(call: MountCall): Promise<Response> {
   const key = keyOf(call, call.params['id'] ?? '')
   const info = await call.host.reads.info(key)
   if (info === undefined) return nothing()
+  const follow = (turn: FollowedTurn): Response =>
+    messageStream({ call, key, stream: call.openStream() }, turn)
   if (info.status === 'running')
-    return messageStream(call, key, { ref: { turn: info.turn }, seq: info.seq, message: 'replayed' })
+    return follow({ ref: { turn: info.turn }, seq: info.seq, message: 'replayed' })
   const waiting = await call.host.store.inbox(key)
   const next = waiting.find(({ type }) => type === 'input' || type === 'answer')
   if (next === undefined) return nothing()
   const message = next.type === 'input' ? 'new' : 'replayed'
-  return messageStream(call, key, { ref: { input: next.seq }, seq: next.seq, message })
+  return follow({ ref: { input: next.seq }, seq: next.seq, message })
 }
 
 async function stop(call: MountCall): Promise<Response> {

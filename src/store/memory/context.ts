@@ -9,7 +9,7 @@ import {
 } from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
-import { tombstone } from '../history.ts'
+import { isSubConversation, tombstone } from '../history.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
 import type { Head, IndexRow, ListPage, ListQuery, LookupQuery, ScanQuery, Snapshot } from '../port.ts'
 import { byCodePoint, byContextKey, fromCursor, limitOf, toCursor } from '../query.ts'
@@ -253,7 +253,7 @@ export function hashesOf({ cuts, refs = [] }: Row): string[] {
 
 function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
   if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
-  if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
+  if (parent === undefined ? isSubConversation(head) : head.parent?.contextId !== parent) return false
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }
 

@@ -31,6 +31,7 @@ import {
   forkHead,
   forkReceipt,
   headFrom,
+  isForkedBelow,
   KEPT_SNAPSHOTS,
   recreatedHead,
   recreateEntry,
@@ -304,8 +305,10 @@ class MemoryStore implements Port.Store {
     checkErase(options)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
-    const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
+    const all = [...this.#contexts.values()]
+    const children = all.filter(({ parent }) => parent === context)
     checkUnused(context.head, options.at, () => children.some(isLivingFork))
+    children.push(...all.filter(({ head }) => isForkedBelow(head, key)))
     const hashes = [...context.rows.values()].flatMap(hashesOf)
     context.wipe(this.#clock.now())
     this.#dropBlobs(key, hashes)

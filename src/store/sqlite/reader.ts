@@ -198,6 +198,8 @@ export function readSnapshot(
   return undefined
 }
 
+const IS_NO_SUB_CONVERSATION = `c.parent_kind IS NOT 'child' AND NOT (c.parent_kind IS 'fork' AND instr(c.name, '/') > 0)`
+
 export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage {
   const limit = limitOf(query.limit, 50)
   const cursor = fromCursor(query.cursor)
@@ -207,7 +209,7 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
   const wheres: [string, Cell[]][] = [
     ['c.tenant = ? AND c.actor = ?', [query.owner.tenant, query.owner.actor]],
     query.status === undefined ? [`c.status <> 'erased'`, []] : [literalStatus(query.status), []],
-    parent === undefined ? [`c.parent_kind IS NOT 'child'`, []] : ['c.parent = ?', [parent.id]],
+    parent === undefined ? [IS_NO_SUB_CONVERSATION, []] : ['c.parent = ?', [parent.id]],
   ]
   if (query.prefix !== undefined) {
     const bounds = [query.prefix, `${query.prefix}\u{10ffff}`]

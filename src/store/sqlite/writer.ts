@@ -255,11 +255,17 @@ function parentOf(db: Database, request: Port.AppendRequest): number | null {
   return found?.id ?? null
 }
 
+/** A fork that is named below another context was made with it (`isForkedBelow`); 0 comes after / in the order of names. */
+const BELOW = `SELECT id FROM context WHERE parent = ?
+  UNION SELECT id FROM context WHERE parent_kind = 'fork' AND tenant = ? AND actor = ?
+    AND name > ? AND name < ? AND instr(substr(name, length(?) + 2), '/') = 0`
+
 function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   const { db } = writing
   const { id, head } = context
+  const { tenant, actor, contextId } = head.key
   const below = db
-    .all('SELECT id FROM context WHERE parent = ?', id)
+    .all(BELOW, id, tenant, actor, `${contextId}/`, `${contextId}0`, contextId)
     .map(([child]) => suspectById(db, child as number))
     .filter((child) => child !== undefined && child.head.status !== 'erased')
     .flatMap((child) => (child === undefined ? [] : eraseTree(writing, child)))

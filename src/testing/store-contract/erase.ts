@@ -114,6 +114,21 @@ export const eraseCases: readonly ContractCase[] = subject('erase', {
     assert.deepEqual(names((await store.list({ owner: ANN })).heads), ['talk/not-a-child'])
   },
 
+  'erasing a fork takes the forks below it along, by their names (R15, R17)': async (trial) => {
+    const talk = await turns(trial, 1)
+    const { store } = talk
+    const child = new Talk(store, keyOf('talk/child'))
+    await child.append({ parent: 'talk', inbox: [input('a')] })
+    const deep = new Talk(store, keyOf('talk/child/deep'))
+    await deep.append({ parent: 'talk/child', inbox: [input('a')] })
+    const fork = await forkOf(talk, 'fork\u{1d538}')
+    const below = [await forkOf(child, 'fork\u{1d538}/child'), await forkOf(deep, 'fork\u{1d538}/child/deep')]
+    const others = [await forkOf(talk, 'fork\u{1d538}0'), await forkOf(child, 'fork-child')]
+    assert.equal(await store.erase(fork.key, { at: (await fork.head()).seq }), 3)
+    for (const gone of [fork, ...below]) await showsNothing(gone)
+    for (const left of [talk, child, deep, ...others]) assert.notEqual((await left.head()).status, 'erased')
+  },
+
   'erasing a fork or a child leaves its parent alone, and shows nothing of it (R15)': async (trial) => {
     const talk = await turns(trial, 4)
     const { store } = talk

@@ -91,26 +91,28 @@ const listFacts = subject('list', {
     assert.deepEqual(await listed(store, { prefix: '' }), ['a', 'A_b', 'a_c', 'axb', 'a_b'])
   },
 
-  'sub-conversations are listed with their parent only; forks are listed everywhere': async (trial) => {
-    const store = await active(trial, 'main', 'other')
-    trial.clock.advance(1)
-    const child = { parent: 'main', inbox: [input('a')] }
-    await new Talk(store, keyOf('main/sub')).append(child)
-    trial.clock.advance(1)
-    await new Talk(store, keyOf('main/sub/deep')).append({ ...child, parent: 'main/sub' })
-    trial.clock.advance(1)
-    const { at, turn, epoch, claims, createdAt, activeAt } =
-      (await store.head(keyOf('main'))) ?? assert.fail()
-    const position = { at, turn, epoch, claims, createdAt, activeAt, running: false }
-    await store.fork({ parent: keyOf('main'), child: keyOf('branch'), at: 5, position })
-    assert.deepEqual(await listed(store), ['branch', 'other', 'main'])
-    assert.deepEqual(await listed(store, { parent: 'main' }), ['branch', 'main/sub'])
-    assert.deepEqual(await listed(store, { parent: 'main/sub' }), ['main/sub/deep'])
-    assert.deepEqual(await listed(store, { parent: 'other' }), [])
-    assert.deepEqual(await listed(store, { parent: 'nobody' }), [])
-    const sub = await store.head(keyOf('main/sub'))
-    assert.deepEqual(sub?.parent, { contextId: 'main', kind: 'child', at: 0 })
-  },
+  'sub-conversations are listed with their parent only, and so are their forks below another fork; other forks are listed everywhere':
+    async (trial) => {
+      const store = await active(trial, 'main', 'other')
+      trial.clock.advance(1)
+      const child = { parent: 'main', inbox: [input('a')] }
+      await new Talk(store, keyOf('main/sub')).append(child)
+      trial.clock.advance(1)
+      await new Talk(store, keyOf('main/sub/deep')).append({ ...child, parent: 'main/sub' })
+      trial.clock.advance(1)
+      const { at, turn, epoch, claims, createdAt, activeAt } =
+        (await store.head(keyOf('main'))) ?? assert.fail()
+      const position = { at, turn, epoch, claims, createdAt, activeAt, running: false }
+      await store.fork({ parent: keyOf('main'), child: keyOf('branch'), at: 5, position })
+      await store.fork({ parent: keyOf('main/sub'), child: keyOf('branch/sub'), at: 1, position })
+      assert.deepEqual(await listed(store), ['branch', 'other', 'main'])
+      assert.deepEqual(await listed(store, { parent: 'main' }), ['branch', 'main/sub'])
+      assert.deepEqual(await listed(store, { parent: 'main/sub' }), ['branch/sub', 'main/sub/deep'])
+      assert.deepEqual(await listed(store, { parent: 'other' }), [])
+      assert.deepEqual(await listed(store, { parent: 'nobody' }), [])
+      const sub = await store.head(keyOf('main/sub'))
+      assert.deepEqual(sub?.parent, { contextId: 'main', kind: 'child', at: 0 })
+    },
 
   'erased conversations are left out': async (trial) => {
     const store = await active(trial, 'a', 'b', 'c')

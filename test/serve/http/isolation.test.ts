@@ -10,8 +10,9 @@ import {
   UnsecuredJWT,
 } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createHost } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
-import { apiKeyAuth, bearerAuth } from '../../../src/serve/http/index.ts'
+import { apiKeyAuth, bearerAuth, createHttp } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { open } from './kit.ts'
 
@@ -190,6 +191,33 @@ describe('callers', () => {
     const mine = await (await as(bob)('/conversations/a:1/entries')).text()
     expect(mine).toContain('Mine')
     expect(mine).not.toContain('"Hi"')
+  })
+
+  test.each([
+    ['are out of reach', 'http://127.0.0.1:1/keys'],
+    ['are no keys', 'data:application/json,{}'],
+  ])('a token is neither right nor wrong while the keys of its issuer %s', async (_, jwksUrl) => {
+    const failures: unknown[] = []
+    const http = await createHttp(
+      createHost({ store: memoryStore(), agents: { a: { model: new ScriptedModel(['x']) } } }),
+      {
+        authenticate: await bearerAuth({ jwksUrl, issuer: ISSUER, audience: AUDIENCE }),
+        authFailuresPerMinute: 2,
+        onError: (error) => failures.push(error),
+      },
+    )
+    const get = (bearer: string) =>
+      http.fetch(new Request('http://localhost/agents', { headers: { authorization: `Bearer ${bearer}` } }), {
+        address: '203.0.113.7',
+      })
+    const right = await token({}).sign(keys.privateKey)
+    for (let at = 0; at < 4; at++) {
+      const response = await get(right)
+      expect([response.status, await response.json()]).toMatchObject([503, { code: 'auth-unavailable' }])
+      expect(response.headers.get('retry-after')).toBe('1')
+    }
+    expect(failures).toHaveLength(4)
+    expect((await get('garbage')).status).toBe(401)
   })
 
   test('keys are known by their hash, in either header', async () => {

@@ -1,0 +1,40 @@
+/** Adds the channels that the graph's code has gained or changed since its run began to the run. */
+import { type GraphPosition, valueIn } from '../journal/index.ts'
+import type { ChannelKinds, EntryData, Json, JsonObject } from '../protocol/index.ts'
+import type { GraphDefinition } from './definition.ts'
+import type { Run } from './run.ts'
+import { initialChanges } from './update.ts'
+
+/** Without an entry, the fold would ignore updates of channels that the run did not begin with. */
+export function adoptChannels(run: Run): void {
+  const { graph } = run.session
+  if (run.session.open === undefined || graph === undefined) return
+  const gained = gainedChannels(run.graph, graph)
+  if (gained !== undefined) run.draft.append('graph.channels', gained)
+}
+
+function gainedChannels(
+  definition: GraphDefinition,
+  { channels: known, state }: GraphPosition,
+): EntryData['graph.channels'] | undefined {
+  const gained = Object.entries(definition.kinds).filter(
+    ([channel, kind]) => !Object.hasOwn(known, channel) || known[channel] !== kind,
+  )
+  if (gained.length === 0) return undefined
+  const channels: ChannelKinds = Object.fromEntries(gained)
+  const changes: JsonObject = {
+    ...initialChanges(definition, state),
+    ...Object.fromEntries(
+      gained.flatMap(([channel, kind]) => {
+        const value = valueIn(state, channel)
+        return value === undefined ? [] : [[channel, valueOfKind(kind, value)]]
+      }),
+    ),
+  }
+  return { channels, ...(Object.keys(changes).length === 0 ? {} : { changes }) }
+}
+
+/** Lists are stored in another form than other values. */
+function valueOfKind(kind: ChannelKinds[string], value: Json): Json {
+  return kind === 'list' && !Array.isArray(value) ? [value] : value
+}

@@ -1,0 +1,89 @@
+/** The channels that a graph shares with the graph that it is a node of. */
+import { describe, expect, it } from 'vitest'
+import { END, graph, list, merge, START, value } from '../../src/graph/index.ts'
+
+describe('a merge channel that graphs side by side share', () => {
+  interface Marks {
+    readonly a: number
+    readonly b: number
+    readonly c?: { readonly d: number }
+  }
+  const state = { marks: merge<Marks>({ a: 0, b: 0 }) }
+  const setting = (name: string, marks: Partial<Marks>) =>
+    graph({ name, state })
+      .addNode('set', () => ({ marks }))
+      .addEdge(START, 'set')
+      .addEdge('set', END)
+      .compile()
+
+  it('keeps the fields that each of them set', async () => {
+    const flow = graph({ state })
+      .addNode('x', setting('x', { a: 1 }))
+      .addNode('y', setting('y', { b: 1, c: { d: 1 } }))
+      .addEdge(START, 'x')
+      .addEdge(START, 'y')
+      .addEdge('x', END)
+      .addEdge('y', END)
+      .compile()
+    expect((await flow.invoke({})).state).toEqual({ marks: { a: 1, b: 1, c: { d: 1 } } })
+  })
+})
+
+describe('a shared channel with an initial value', () => {
+  it('begins in the inner graph as it is in the outer one', async () => {
+    const shown: unknown[] = []
+    const state = { log: list<string>(['seed']), marks: merge<Record<string, number>>({ a: 0 }) }
+    const inner = graph({ state })
+      .addNode('look', ({ log, marks }) => {
+        shown.push([log, marks])
+        return {}
+      })
+      .addEdge(START, 'look')
+      .addEdge('look', END)
+      .compile()
+    const flow = graph({ state })
+      .addNode('inner', inner)
+      .addNode('again', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', 'again')
+      .addEdge('again', END)
+      .compile()
+    const { state: after } = await flow.invoke({ log: 'one', marks: { b: 1 } })
+    const expected = { log: ['seed', 'one'], marks: { a: 0, b: 1 } }
+    expect(after).toEqual(expected)
+    expect(shown).toEqual([Object.values(expected), Object.values(expected)])
+  })
+
+  it('is the inner value where the outer graph has none', async () => {
+    const inner = graph({ state: { log: list<string>(['seed']), top: value<string>('inner') } })
+      .addNode('add', ({ top }) => ({ log: top }))
+      .addEdge(START, 'add')
+      .addEdge('add', END)
+      .compile()
+    const flow = graph({ state: { log: list<string>(), top: value<string>() } })
+      .addNode('inner', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile()
+    expect((await flow.invoke({})).state).toEqual({ log: ['inner'], top: 'inner' })
+  })
+})
+
+describe('a shared channel of another kind', () => {
+  it('gives the outer value whole', async () => {
+    const inner = graph({ state: { notes: list<string>(), marks: merge<Record<string, number>>({}) } })
+      .addNode('add', () => ({ notes: 'two', marks: { b: 2 } }))
+      .addEdge(START, 'add')
+      .addEdge('add', END)
+      .compile()
+    const flow = graph({
+      state: { notes: value<readonly string[]>(), marks: value<Record<string, number>>() },
+    })
+      .addNode('inner', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile()
+    const { state } = await flow.invoke({ notes: ['one'], marks: { a: 1 } })
+    expect(state).toEqual({ notes: ['one', 'two'], marks: { a: 1, b: 2 } })
+  })
+})

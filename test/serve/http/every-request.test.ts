@@ -1,0 +1,71 @@
+/** Limits, the access log and positions of streams hold for every request, whatever its route. */
+import { expect, test } from 'vitest'
+import { createHost } from '../../../src/host/index.ts'
+import { memoryStore } from '../../../src/index.ts'
+import { type AccessLine, createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
+import { ScriptedModel } from '../../../src/testing/index.ts'
+import { frames } from './kit.ts'
+
+async function server(options: HttpOptions) {
+  const model = new ScriptedModel(() => 'Hello.')
+  const host = createHost({ store: memoryStore(), agents: { a: { model } } })
+  const http = await createHttp(host, options)
+  const call = (path: string, init: RequestInit = {}, address = '203.0.113.7') =>
+    http.fetch(new Request(`http://localhost${path}`, init), { address })
+  const send = () =>
+    call('/conversations/a:1/messages?wait=true', {
+      method: 'POST',
+      body: '{"message":"Hi"}',
+      headers: { 'content-type': 'application/json' },
+    })
+  return { host, http, call, send }
+}
+
+test('the page about the API and unknown addresses are limited by address, as the other routes for everybody', async () => {
+  const { call } = await server({ requestsPerMinute: 2 })
+  const statuses = async (path: string, address: string) => [
+    (await call(path, {}, address)).status,
+    (await call(path, {}, address)).status,
+    (await call(path, {}, address)).status,
+  ]
+  expect(await statuses('/docs', 'one')).toEqual([200, 200, 429])
+  expect(await statuses('/nowhere', 'two')).toEqual([404, 404, 429])
+  expect(await statuses('/health', 'three')).toEqual([200, 200, 429])
+  expect((await call('/docs', {}, 'four')).status).toBe(200)
+})
+
+test('a preflight request has a line in the access log', async () => {
+  const lines: AccessLine[] = []
+  const { call } = await server({ cors: ['https://app.example'], accessLog: (line) => lines.push(line) })
+  for (const origin of ['https://app.example', 'https://evil.example'])
+    await call('/agents', { method: 'OPTIONS', headers: { origin } })
+  expect(lines).toMatchObject([
+    { method: 'OPTIONS', path: '/agents', route: 'preflight', status: 204 },
+    { method: 'OPTIONS', path: '/agents', route: 'preflight', status: 403 },
+  ])
+})
+
+test('an access log and an onError that throw change no answer', async () => {
+  const failures: unknown[] = []
+  const broken = new Error('The disk of the log is full.')
+  const accessLog = () => {
+    throw broken
+  }
+  const { send } = await server({ accessLog, onError: (error) => failures.push(error) })
+  const response = await send()
+  expect([response.status, await response.json()]).toMatchObject([200, { text: 'Hello.' }])
+  expect(failures).toEqual([broken])
+  const worse = await server({ accessLog, onError: accessLog })
+  expect((await worse.send()).status).toBe(200)
+})
+
+test('an empty Last-Event-ID is none: since counts', async () => {
+  const { call, send, http } = await server({})
+  await send()
+  const stream = await call('/conversations/a:1/events?since=5', { headers: { 'last-event-id': '' } })
+  for await (const { id } of frames(stream)) {
+    expect(id).toBe(6)
+    break
+  }
+  http.close()
+})
