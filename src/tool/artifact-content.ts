@@ -23,11 +23,17 @@ export function checkArtifactId(id: string): void {
 /** Refuses values that cannot be redacted (R19): an id, or bytes that only their reader understands. */
 export function checkKeeps(value: string | Uint8Array, secrets: Redactor): void {
   if (secrets.isEmpty || !secrets.isIn(value)) return
+  if (typeof value !== 'string') throw secretInBytes()
   throw new HoldfastError('invalid-option', {
     message:
-      typeof value === 'string'
-        ? 'The id of an artifact contains one of the credentials of this turn. Use another id. Nothing was written.'
-        : 'The bytes contain one of the credentials of this turn. Take it out first. Nothing was written.',
+      'The id of an artifact contains one of the credentials of this turn. Use another id. Nothing was written.',
+  })
+}
+
+export function secretInBytes(): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message:
+      'The bytes contain one of the credentials of this turn, or a part of one. Take it out first. Nothing was written.',
   })
 }
 

@@ -308,6 +308,68 @@ describe('a call that makes artifacts', () => {
   })
 })
 
+describe('a secret that is split over two chunks', () => {
+  const token = 'sk-supér/secret-0123456789'
+  const secrets = Redactor.of([{ value: token }])
+  const bytes = Buffer.from(`token=${token}\n`)
+  const first = bytes.indexOf('sk-') + 1
+  const last = bytes.length - 2
+
+  async function stored(all: ReturnType<typeof artifacts>): Promise<string> {
+    const { content } = await all.read('log')
+    return typeof content === 'string' ? content : Buffer.from(content as Uint8Array).toString()
+  }
+
+  it('is stored in no file of bytes, wherever it is split', async () => {
+    for (let at = first; at <= last; at++) {
+      const { all } = open()
+      const mine = all.by({ secrets })
+      await mine.createFile('log')
+      const pieces = [bytes.subarray(0, at), bytes.subarray(at)]
+      const refused: unknown[] = []
+      for (const piece of pieces)
+        await mine.appendFile('log', piece).catch((error: unknown) => refused.push(error))
+      expect(refused).toHaveLength(1)
+      expect(String(refused[0])).toMatch(/The bytes contain one of the credentials of this turn, or a part/)
+    }
+  })
+
+  it('is stored in no file of bytes and texts', async () => {
+    for (const isText of [true, false]) {
+      const { all } = open()
+      const mine = all.by({ secrets })
+      await mine.createFile('log')
+      const [begin, end] = [bytes.subarray(0, first + 7), bytes.subarray(first + 7)]
+      await mine.appendFile('log', isText ? begin.toString() : begin)
+      await mine.appendFile('log', isText ? end : end.toString()).catch(() => {})
+      expect(await stored(all)).toBe(isText ? 'token=sk-supé' : 'token=sk-supé[redacted]\n')
+    }
+  })
+
+  it('allows bytes after a text with the whole of it', async () => {
+    const { all } = open()
+    const mine = all.by({ secrets })
+    await mine.createFile('log')
+    await mine.appendFile('log', `token=${token}`)
+    await mine.appendFile('log', Buffer.from([10]))
+    expect(await stored(all)).toBe('token=[redacted]\n')
+  })
+
+  it('is found by a process that continues a file of another', async () => {
+    const [begin, end] = [bytes.subarray(0, first + 7), bytes.subarray(first + 7)]
+    for (const piece of [begin, begin.toString()]) {
+      const { all, port } = open()
+      await all.by({ secrets }).createFile('log')
+      await all.by({ secrets }).appendFile('log', 'x'.repeat(90))
+      await all.by({ secrets }).appendFile('log', piece)
+      const other = artifacts(port).by({ secrets })
+      await expect(other.appendFile('log', end)).rejects.toMatchObject({ code: 'invalid-option' })
+      await other.appendFile('log', end.toString())
+      expect(await stored(all)).toBe(`${'x'.repeat(90)}token=sk-supé[redacted]\n`)
+    }
+  })
+})
+
 describe('the index of artifacts', () => {
   const change: ArtifactChange = {
     artifactId: 'log',

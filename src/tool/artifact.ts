@@ -23,6 +23,7 @@ import {
   joined,
   jsonOf,
 } from './artifact-content.ts'
+import { type Tail, withoutSplit } from './artifact-tail.ts'
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 
@@ -101,14 +102,8 @@ interface Caller {
 interface CallArtifacts extends Caller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
-  /** Of files under append, by id: a secret may be split over two chunks. */
+  /** Of files under append, by id. */
   readonly tails: Map<string, Tail>
-}
-
-/** The last characters of a version of a file, as given. */
-interface Tail {
-  readonly version: number
-  readonly text: string
 }
 
 type Kind = ArtifactChange['kind']
@@ -194,6 +189,7 @@ async function writeVersion(
     ...(call.secrets ?? NO_SECRETS).json(metadata),
   }
   if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
+  if (content instanceof Uint8Array) checkKeeps(content, call.secrets ?? NO_SECRETS)
   call.tails.delete(id)
   const chunk = content === undefined ? NOTHING : await storeContent(call, content)
   const chunks = content === undefined ? 0 : 1
@@ -208,7 +204,11 @@ async function writeVersion(
 }
 
 function contentRows(content: Content | undefined): readonly Json[] {
-  return typeof content === 'object' && 'json' in content ? [content.json] : []
+  return content !== undefined && isValue(content) ? [content.json] : []
+}
+
+function isValue(content: Content): content is { readonly json: Json } {
+  return typeof content === 'object' && 'json' in content
 }
 
 interface NewChunk {
@@ -228,10 +228,8 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
   }
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
-  const chunk = await storeContent(
-    call,
-    typeof content === 'string' ? withoutSplit(call, before, content) : content,
-  )
+  const kept = isValue(content) ? content : await withoutSplit(call, before, content)
+  const chunk = await storeContent(call, kept)
   return record(call, {
     ...changeOf(before),
     ...chunk,
@@ -240,23 +238,6 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
     chunks: before.chunks + 1,
     totalBytes: before.bytes + chunk.bytes,
   })
-}
-
-/**
- * A chunk without its share of a secret that began in an earlier chunk, and without the first 8 or more characters of one
- * at its end. Chunks become durable one by one, so nothing can wait for the next.
- */
-function withoutSplit(
-  { tails, secrets = NO_SECRETS }: CallArtifacts,
-  { artifactId, version }: ArtifactInfo,
-  chunk: string,
-): string {
-  if (secrets.isEmpty) return chunk
-  const last = tails.get(artifactId)
-  const before = last?.version === version ? last.text : ''
-  const text = before + chunk
-  tails.set(artifactId, { version, text: text.slice(-secrets.longest) })
-  return secrets.added(before, chunk)
 }
 
 async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {
@@ -271,7 +252,7 @@ async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | unde
 }
 
 function isNothing(content: Content): boolean {
-  if (typeof content === 'object' && 'json' in content) return (content.json as readonly Json[]).length === 0
+  if (isValue(content)) return (content.json as readonly Json[]).length === 0
   return content.length === 0
 }
 
@@ -339,12 +320,10 @@ async function storeContent(
   { port, secrets = NO_SECRETS }: CallArtifacts,
   content: Content,
 ): Promise<StoredChunk> {
-  if (content instanceof Uint8Array) {
-    checkKeeps(content, secrets)
+  if (content instanceof Uint8Array)
     return content.length === 0
       ? { bytes: 0, content: '' }
       : { bytes: content.length, blob: await port.putBlob(content) }
-  }
   const json = secrets.json(typeof content === 'string' ? content : jsonOf(content.json, 'The content'))
   return { bytes: bytesOf(json, typeof content === 'string'), content: json }
 }

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   MAX_OUTPUT_BYTES,
   type RequestData,
+  type Sighting,
   type Usage,
 } from '../protocol/index.ts'
 import { cutOutput } from './cut-output.ts'
@@ -110,8 +111,13 @@ function settledBy(
     output: isCut ? cutOutput({ status, output, bytes, limit: MAX_OUTPUT_BYTES }) : output,
     ...(isCut ? { cut: true } : {}),
     ...(display === undefined ? {} : { display: secrets.cut(display, tool.maxResultBytes) }),
-    ...defined({ usage: wrapped.usage, seen: wrapped.seen }),
+    ...defined({ usage: wrapped.usage, seen: wrapped.seen?.map((one) => redactSighting(one, secrets)) }),
   }
+}
+
+/** The name of an entity is the program's. */
+function redactSighting(sighting: Sighting, secrets: Redactor): Sighting {
+  return secrets.isEmpty ? sighting : { ...secrets.json({ ...sighting }), entity: sighting.entity }
 }
 
 async function validOutput(

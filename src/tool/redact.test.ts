@@ -83,6 +83,18 @@ const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   },
   json: (text) => JSON.stringify({ text }),
   'json in json': (text) => JSON.stringify(JSON.stringify([text])),
+  'json with every sign escaped': (text) => escaped(JSON.stringify(text)),
+  'json in an HTML attribute': (text) => entities(JSON.stringify({ text })),
+  'HTML in json': (text) => JSON.stringify(entities(text)),
+  'HTML of a query': (text) => entities(`?a=1&b=${encodeURIComponent(text)}`),
+}
+
+function escaped(json: string): string {
+  return json.replace(/[+=&<>']/g, (char) => `\\u00${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+function entities(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#x${char.charCodeAt(0).toString(16)};`)
 }
 
 describe('an encoded secret', () => {
@@ -142,6 +154,26 @@ describe('a text in pieces', () => {
       }
   })
 
+  it('never shows an escaped secret, wherever it is torn or cut', () => {
+    const secret = `p4/s'w0rd+"x&y`
+    const forms = [
+      String.raw`p4\/s'w0rd\u002B\"x\u0026y`,
+      'p4&#x2F;s&#39;w0rd&#43;&quot;x&amp;y',
+      String.raw`p4\\\/s'w0rd\\u002B\\\"x&y`,
+    ]
+    for (const form of forms) {
+      const text = `a & b \\ ${form} c`
+      for (let at = 0; at < text.length; at++) {
+        const [before, after] = [text.slice(0, at), text.slice(at)]
+        const stream = knowing(secret).stream()
+        expect([before, after].map(stream.push).join('') + stream.end()).toBe('a & b \\ [redacted] c')
+        const added = knowing(secret).added('', before) + knowing(secret).added(before, after)
+        expect(added).not.toContain('w0rd')
+        expect(knowing(secret).text(`${before}…`)).not.toMatch(/w0rd(?:\+|&#43;|\\+u002B)/)
+      }
+    }
+  })
+
   it('is told at once where nothing begins', () => {
     const stream = knowing(token).stream()
     expect(['hello ', 'world t', 'ok', 'en'].map(stream.push)).toEqual(['hello ', 'world ', '', 'token'])
@@ -175,10 +207,36 @@ it('the redactor of credentials is made once, and again when they have changed',
 })
 
 it.each([
+  'p4ss&#x27;w0rd&quot;with',
+  'p4ss&apos;w0rd&quot;with',
+  'p4ss&#39;w0rd&#34;with',
+  'p4ss&#039;w0rd&QUOT;with',
+])('finds a secret with quotes in HTML: %s', (written) => {
+  expect(redactorOf({ key: `p4ss'w0rd"with` }).text(`<i>${written}</i>`)).toBe('<i>[redacted]</i>')
+})
+
+it('finds a secret that looks like an escape itself, as it is and in JSON', () => {
+  const secret = String.raw`pa\"ss&lt;word`
+  for (const written of [secret, JSON.stringify(secret)])
+    expect(knowing(secret).text(written).replaceAll('"', '')).toBe('[redacted]')
+})
+
+it('leaves other escapes as they are', () => {
+  const text = String.raw`{"a":"x\n\u0026 &amp; tok_8f2e1c0d9b \/ &#99999999; &lt"}`
+  expect(knowing('tok_8f2e1c0d9b').text(text)).toBe(text.replace('tok_8f2e1c0d9b', '[redacted]'))
+})
+
+it.each([
   'aB3+x/Yz9=Kq\\u002677~w',
   'aB3%2Bx/Yz9%3DKq%2677~w',
   'aB3%252Bx%252FYz9%253DKq%252677~w',
   'aB3&#43;x&#47;Yz9&#61;Kq&#38;77~w',
+  String.raw`aB3+x\/Yz9=Kq&77~w`,
+  String.raw`aB3+x/Yz9\u003dKq\u002677~w`,
+  String.raw`aB3\u002Bx/Yz9=Kq\u002677~w`,
+  String.raw`aB3+x\\\/Yz9=Kq\\u002677~w`,
+  'aB3+x&#x2F;Yz9&#x3D;Kq&amp;77~w',
+  String.raw`aB3+x\/Yz9=Kq&amp;77~w`,
 ])('finds a secret as other languages write it: %s', (written) => {
   const secrets = redactorOf({ token: 'aB3+x/Yz9=Kq&77~w' })
   expect(secrets.json({ log: `got ${written} back` })).toEqual({ log: 'got [redacted] back' })

@@ -1,16 +1,22 @@
 /**
  * Removes secrets from texts and values before they are stored, shown or sent to models (R19). One pass finds every form of
  * every secret: a Wu-Manber search for their first 8 characters, which reads about every seventh character, then a
- * comparison.
+ * comparison. A text with escapes has a pass for each of its readings.
  */
+import { StringDecoder } from 'node:string_decoder'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { type Credentials, leavesIn, REDACTED, secretsOf } from './credentials.ts'
 import { formsOf, type Secret } from './secret-forms.ts'
+import { hasEscapes, readings } from './unescape.ts'
 
 /** The shortest form of a secret. */
 const HEAD = 8
 /** The size of the table of character pairs. */
 const PAIRS = 4096
+/** The length of a usual escape, also in JSON in JSON, or more. */
+const ESCAPE = 8
+/** Texts that bytes may be. */
+const ENCODINGS = ['utf8', 'latin1'] as const
 /** A truncated text ends with one of these. */
 const ELLIPSIS = /…|\.\.\./y
 
@@ -57,9 +63,9 @@ export class Redactor {
         )
   }
 
-  /** The length of the longest form. */
+  /** The length of the longest form when each of its characters is escaped. */
   get longest(): number {
-    return this.#longest
+    return this.#longest * ESCAPE
   }
 
   /** A redactor for the secrets of both. */
@@ -70,7 +76,8 @@ export class Redactor {
 
   /** Replaces every form of every secret by `[redacted]`, also one truncated with an ellipsis. */
   text(text: string): string {
-    if (text.length < HEAD || this.#nextHead(text, 0) < 0) return text
+    if (this.isEmpty || text.length < HEAD) return text
+    if (this.#nextHead(text, 0) < 0 && !hasEscapes(text)) return text
     let out = ''
     let from = 0
     for (const [start, end] of this.#ranges(text)) {
@@ -87,7 +94,7 @@ export class Redactor {
 
   /** Redacts before truncating, so that no part of a secret remains at the end. */
   cut(text: string, most: number): string {
-    const near = text.slice(0, most + this.#longest + HEAD)
+    const near = text.slice(0, most + this.longest + HEAD)
     const whole = this.text(near)
     // A possible beginning of a secret is dropped: the text is cut anyway.
     const rest = near.length < text.length ? whole.slice(0, this.#safeUntil(whole)) : whole
@@ -98,8 +105,8 @@ export class Redactor {
   /** For a text that may have been cut elsewhere: removes the first 8 or more characters of a secret at its end. */
   ended(text: string): string {
     const safe = this.text(text)
-    const [range] = this.#beginning(safe)
-    return range === undefined ? safe : `${safe.slice(0, range[0])}${REDACTED}`
+    const start = this.#beginning(safe)
+    return start === safe.length ? safe : `${safe.slice(0, start)}${REDACTED}`
   }
 
   /**
@@ -110,19 +117,28 @@ export class Redactor {
     const text = before + piece
     let out = ''
     let from = before.length
-    for (const [start, end] of [...this.#ranges(text), ...this.#beginning(text)]) {
-      if (end <= from) continue
+    for (const [start, end] of this.#rangesPast(text, from)) {
       out += `${text.slice(from, Math.max(start, from))}${REDACTED}`
       from = end
     }
     return out + text.slice(from)
   }
 
+  /** True if `added` would change these bytes. */
+  isInAdded(before: Uint8Array, piece: Uint8Array): boolean {
+    const bytes = Buffer.concat([before, piece])
+    return ENCODINGS.some((encoding) => {
+      // A character that is split over both belongs to the piece.
+      const from = new StringDecoder(encoding).write(before).length
+      return this.#rangesPast(bytes.toString(encoding), from).length > 0
+    })
+  }
+
   /** True if any form of a secret occurs in the content. */
   isIn(content: string | Uint8Array): boolean {
     if (typeof content === 'string') return this.text(content) !== content
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-    return [bytes.toString('utf8'), bytes.toString('latin1')].some((text) => this.text(text) !== text)
+    return ENCODINGS.some((encoding) => this.isIn(bytes.toString(encoding)))
   }
 
   stream(): RedactedStream {
@@ -173,15 +189,19 @@ export class Redactor {
 
   /** The ranges of secrets, in order, overlapping ones merged. */
   #ranges(text: string): readonly Range[] {
-    const ranges: [start: number, end: number][] = []
-    for (let start = this.#nextHead(text, 0); start >= 0; start = this.#nextHead(text, start + 1)) {
-      const length = this.#lengthAt(text, start)
-      if (length === 0) continue
-      const last = ranges.at(-1)
-      if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], start + length)
-      else ranges.push([start, start + length])
-    }
-    return ranges
+    const found: Range[] = []
+    for (const { text: read, place } of readings(text))
+      for (let at = this.#nextHead(read, 0); at >= 0; at = this.#nextHead(read, at + 1)) {
+        const length = this.#lengthAt(read, at)
+        if (length > 0) found.push([place(at), place(at + length)])
+      }
+    return merged(found)
+  }
+
+  /** The ranges of secrets that end after `from`, and that of a secret's beginning at the end of the text. */
+  #rangesPast(text: string, from: number): readonly Range[] {
+    const ranges = merged([...this.#ranges(text), [this.#beginning(text), text.length]])
+    return ranges.filter(([start, end]) => end > from && start < end)
   }
 
   #lengthAt(text: string, start: number): number {
@@ -224,15 +244,24 @@ export class Redactor {
     return Object.fromEntries(changed.map(([key, newKey, field]) => [uniqueKey(key, newKey, used), field]))
   }
 
-  /** The range of 8 or more first characters of a secret at the end of a text. */
-  #beginning(text: string): readonly Range[] {
+  /** The start of 8 or more first characters of a secret at the end of a text; its length if there are none. */
+  #beginning(text: string): number {
+    let start = text.length
+    for (const { text: read, place } of readings(text)) {
+      const at = this.#headFrom(read, ({ text: form, isOpen }, rest) => !isOpen && form.startsWith(rest))
+      if (at >= 0) start = Math.min(start, place(at))
+    }
+    return start
+  }
+
+  /** The first position from which the rest of the text passes for the beginning of a form; -1 if there is none. */
+  #headFrom(text: string, passes: (form: Form, rest: string) => boolean): number {
     const from = Math.max(0, text.length - this.#longest)
     for (let at = this.#nextHead(text, from); at >= 0; at = this.#nextHead(text, at + 1)) {
-      const forms = this.#forms.get(text.slice(at, at + HEAD)) ?? []
       const rest = text.slice(at)
-      if (forms.some((form) => !form.isOpen && form.text.startsWith(rest))) return [[at, text.length]]
+      if (this.#forms.get(text.slice(at, at + HEAD))?.some((form) => passes(form, rest))) return at
     }
-    return []
+    return -1
   }
 
   /** The position up to which no secret is pending for the next piece. */
@@ -244,13 +273,19 @@ export class Redactor {
     return until
   }
 
+  /** The position from which a form, or an escape, may continue in the next piece. */
   #openFrom(text: string): number {
-    const from = Math.max(0, text.length - this.#longest + 1)
-    for (let at = this.#nextHead(text, from); at >= 0; at = this.#nextHead(text, at + 1)) {
-      const forms = this.#forms.get(text.slice(at, at + HEAD)) ?? []
-      const rest = text.slice(at)
-      if (forms.some((form) => form.text.length > rest.length && form.text.startsWith(rest))) return at
-    }
+    let open = text.length
+    for (const { text: read, place } of readings(text)) open = Math.min(open, place(this.#openIn(read)))
+    return open
+  }
+
+  #openIn(text: string): number {
+    const long = this.#headFrom(
+      text,
+      ({ text: form }, rest) => form.length > rest.length && form.startsWith(rest),
+    )
+    if (long >= 0) return long
     for (let at = Math.max(0, text.length - HEAD + 1); at < text.length; at++)
       if (
         this.#heads()
@@ -287,6 +322,17 @@ const KNOWN = new WeakMap<Credentials, { readonly print: string; readonly redact
 
 function pairAt(text: string, at: number): number {
   return ((text.charCodeAt(at - 1) << 5) ^ text.charCodeAt(at)) & (PAIRS - 1)
+}
+
+/** In order, overlapping ones as one. */
+function merged(ranges: readonly Range[]): readonly Range[] {
+  const out: [start: number, end: number][] = []
+  for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const last = out.at(-1)
+    if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end)
+    else out.push([start, end])
+  }
+  return out
 }
 
 function commonLength(text: string, start: number, form: string): number {

@@ -1,6 +1,6 @@
 /**
- * The forms of a secret in a text: raw, and in the encodings that tools, libraries and logs use. Knows nothing of their
- * origin.
+ * The forms of a secret in a text: raw, and in the encodings that tools, libraries and logs use, except for escapes, which
+ * `unescape.ts` decodes. Knows nothing of their origin.
  */
 
 export interface Secret {
@@ -11,7 +11,7 @@ export interface Secret {
   readonly hasSecretPart?: true
 }
 
-/** Secrets of these characters only are the same in JSON, URLs and forms. */
+/** Secrets of these characters only are the same in URLs and forms. */
 const PLAIN = /^[A-Za-z0-9_.-]*$/
 
 export function formsOf({ value, hasSecretPart }: Secret): ReadonlySet<string> {
@@ -35,12 +35,9 @@ export function formsOf({ value, hasSecretPart }: Secret): ReadonlySet<string> {
 function addTextForms(forms: Set<string>, text: string): void {
   forms.add(text)
   if (PLAIN.test(text)) return
-  const json = inJson(text)
   addUrlForms(forms, text)
-  forms.add(inHtml(text)).add(inEntities(text)).add(inAscii(json)).add(inHtmlSafeJson(json))
-  if (json === text) return
-  addUrlForms(forms, json)
-  forms.add(json).add(inJson(json))
+  const json = inJson(text)
+  if (json !== text) addUrlForms(forms, json)
 }
 
 /** The URL encodings of browsers, servers and libraries: they differ in the characters they leave unescaped. */
@@ -69,33 +66,6 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** ASCII-only JSON. */
-function inAscii(json: string): string {
-  return json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-/** JSON that is safe inside of HTML. */
-function inHtmlSafeJson(json: string): string {
-  return json.replace(/[&<>]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
-}
-
-/** A numeric entity for every sign. */
-function inEntities(text: string): string {
-  return text.replace(/[^\p{L}\p{N}\s._~-]/gu, (char) => `&#${char.codePointAt(0)};`)
-}
-
-const HTML: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function inHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => HTML[char] ?? char)
-}
-
 function addBinaryForms(forms: Set<string>, bytes: Buffer): void {
   const hex = bytes.toString('hex')
   forms.add(hex).add(hex.toUpperCase())
@@ -103,7 +73,7 @@ function addBinaryForms(forms: Set<string>, bytes: Buffer): void {
     forms.add(core)
     if (!/[+/]/.test(core)) continue
     const encoded = encodeURIComponent(core)
-    forms.add(core.replaceAll('+', '-').replaceAll('/', '_')).add(core.replaceAll('/', '\\/'))
+    forms.add(core.replaceAll('+', '-').replaceAll('/', '_'))
     forms.add(encoded).add(encoded.replace(CODES, (code) => code.toLowerCase()))
   }
 }

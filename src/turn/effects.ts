@@ -79,6 +79,9 @@ export async function* runGroup(
     const isOurs = endsTurn(error) || (error instanceof Interrupted && run.cancelledOrTimedOut.aborted)
     if (isOurs) for (const one of ended) await appendEnd(run, one, readyOf(group, one.callId))
     throw error
+  } finally {
+    // A loop that is closed has aborted its calls: it ends after them.
+    if (run.cancelledOrTimedOut.aborted) await Promise.all(running)
   }
 }
 

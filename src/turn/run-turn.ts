@@ -92,7 +92,8 @@ export async function* runTurn<Output = unknown>(
   const journal = await Journal.open({ ...options, ...prompt, message })
   const opening = [...journal.bringIn(history), ...journal.receive(message)]
   if (opening.length > 0) yield opening
-  const run = turnLoop(journal.scope())
+  const left = new AbortController()
+  const run = turnLoop(journal.scope(left.signal))
   try {
     for (;;) {
       const { value, done } = await run.next()
@@ -102,7 +103,8 @@ export async function* runTurn<Output = unknown>(
       value.stored()
     }
   } finally {
-    // Leaving the loop ends the turn: none of its work may continue by itself.
+    // Leaving the loop ends the turn: none of its work may continue by itself, or beside a run that continues the turn.
+    left.abort()
     await run.return(true)
   }
 }
@@ -278,13 +280,9 @@ class Journal {
     return recorded
   }
 
-  scope(): TurnScope {
-    const {
-      credentials,
-      signal = new AbortController().signal,
-      principal = LOCAL_OWNER,
-      metadata,
-    } = this.#options
+  scope(left: AbortSignal): TurnScope {
+    const { credentials, principal = LOCAL_OWNER, metadata } = this.#options
+    const signal = this.#options.signal === undefined ? left : AbortSignal.any([this.#options.signal, left])
     const { timer = systemTimer, ids = systemIds, onDelta, message } = this.#options
     const current = { session: () => this.session, inbox: () => this.#inbox }
     const made = artifacts(this.#artifactPort())

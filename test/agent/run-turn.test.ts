@@ -119,6 +119,30 @@ describe('runTurn', () => {
     expect(model.calls).toEqual([])
   })
 
+  it('aborts the tools that run when it is left, and waits for them', async () => {
+    const ended: string[] = []
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow',
+      input: z.object({}),
+      run: (_, { signal }) =>
+        new Promise<string>((resolve) => {
+          signal.addEventListener('abort', () =>
+            setImmediate(() => {
+              ended.push('slow')
+              resolve('stopped')
+            }),
+          )
+        }),
+    })
+    for (const signal of [undefined, new AbortController().signal]) {
+      const model = new ScriptedModel([{ calls: ['pay', 'slow'].map((tool) => ({ tool, args: {} })) }])
+      const options = { ...common, tools: [pay, slow], model, message: 'Go', ...(signal && { signal }) }
+      for await (const entries of runTurn(options)) if (entries.some(({ type }) => type === 'tool.end')) break
+    }
+    expect(ended).toEqual(['slow', 'slow'])
+  })
+
   it('refuses a message in the middle of a turn', async () => {
     const first = await collect({ model: new ScriptedModel(['One.']), message: 'First' }, 2)
     await expect(

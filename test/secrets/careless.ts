@@ -6,6 +6,20 @@ import type { Store } from '../../src/store/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, defineTool, type Tool, type ToolContext, toolResult } from '../../src/tool/index.ts'
 
+/** JSON as PHP, Gson and .NET write it; HTML as Python, Go and templates do. */
+const ESCAPERS: readonly ((text: string) => string)[] = [
+  (text) => JSON.stringify({ text }).replaceAll('/', '\\/'),
+  (text) => JSON.stringify({ text }).replace(/[<>&=']/g, (char) => `\\u00${code(char)}`),
+  (text) => JSON.stringify({ text }).replace(/[<>&+']/g, (char) => `\\u00${code(char).toUpperCase()}`),
+  (text) => text.replaceAll('&', '&amp;').replace(/[<>"']/g, (char) => `&#x${code(char)};`),
+  (text) => text.replaceAll('&', '&amp;').replaceAll("'", '&apos;').replaceAll('"', '&quot;'),
+  (text) => text.replaceAll('&', '&amp;').replace(/["'<>]/g, (char) => `&#${char.charCodeAt(0)};`),
+]
+
+function code(char: string): string {
+  return char.charCodeAt(0).toString(16)
+}
+
 /** As tools, libraries and logs write it. */
 function written(secret: string): readonly string[] {
   const url = new URL('https://host.example/a')
@@ -21,6 +35,7 @@ function written(secret: string): readonly string[] {
       JSON.stringify(text),
     ]),
     url.href,
+    ...ESCAPERS.map((escape) => escape(secret)),
   ]
 }
 

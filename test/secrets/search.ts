@@ -4,6 +4,12 @@ type Encoding = (secret: string) => readonly string[]
 
 const inner = (json: string): string => json.slice(1, -1)
 
+const inJson = (text: string): string => inner(JSON.stringify(text))
+
+function hexOf(char: string): string {
+  return char.charCodeAt(0).toString(16)
+}
+
 /** Base64 of the secret with 0 to 2 bytes before it, without the characters that these have a part in. */
 function base64(secret: string): readonly string[] {
   return [0, 1, 2].map((before) => {
@@ -15,7 +21,19 @@ function base64(secret: string): readonly string[] {
 
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
   plain: (secret) => [secret],
-  json: (secret) => [inner(JSON.stringify(secret)), inner(JSON.stringify(inner(JSON.stringify(secret))))],
+  json: (secret) => [inJson(secret), inJson(inJson(secret))],
+  'escaped json': (secret) =>
+    [
+      inJson(secret).replaceAll('/', '\\/'),
+      inJson(secret).replace(/[<>&=']/g, (char) => `\\u00${hexOf(char)}`),
+      inJson(secret).replace(/[<>&+']/g, (char) => `\\u00${hexOf(char).toUpperCase()}`),
+    ].flatMap((text) => [text, inJson(text)]),
+  html: (secret) =>
+    [
+      secret.replace(/[<>"']/g, (char) => `&#x${hexOf(char)};`),
+      secret.replaceAll("'", '&apos;').replaceAll('"', '&quot;'),
+      secret.replace(/["'<>]/g, (char) => `&#${char.charCodeAt(0)};`),
+    ].map((text) => text.replace(/&(?!(?:#x?[0-9a-f]+|apos|quot);)/g, '&amp;')),
   percent: (secret) => [
     encodeURIComponent(secret),
     encodeURIComponent(secret).replace(/%../g, (code) => code.toLowerCase()),

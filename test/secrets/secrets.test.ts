@@ -32,6 +32,8 @@ it('the search finds each of them in each encoding, at every alignment', () => {
     (text: string) => Buffer.from(text).toString('base64'),
     (text: string) => Buffer.from(text).toString('base64url'),
     (text: string) => Buffer.from(text).toString('hex'),
+    (text: string) => JSON.stringify(JSON.stringify({ text }).replaceAll('/', '\\/')),
+    (text: string) => text.replaceAll('&', '&amp;').replaceAll("'", '&apos;').replaceAll('"', '&quot;'),
   ]
   for (let at = 0; at < SHAPE_COUNT; at++) {
     const one = generated(9, at)
