@@ -264,14 +264,16 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Equal letters and digits, or an equal normal form: a conversion that trims, or changes case or punctuation, keeps the id.
+ * Equal text or normal form. Equal letters and digits count only in a form that cannot be another id of the entity: one that
+ * does not fit its pattern. Without a pattern any form can be one.
  */
-function isSameId(entity: Pick<Entity, 'normal'> | undefined, id: string, given: Json): boolean {
-  const letters = (text: string): string => foldedText(text).replace(/[^\p{L}\p{N}]/gu, '')
-  const text = textOf(given)
+function isSameId(entity: Pick<Entity, 'normal' | 'pattern'> | undefined, id: string, given: Json): boolean {
+  const text = textOf(given)?.trim()
   if (text === undefined) return false
-  if (text === id || (letters(text) !== '' && letters(text) === letters(id))) return true
-  return entity?.normal !== undefined && entity.normal(text) === entity.normal(id)
+  if (text === id || (entity?.normal !== undefined && entity.normal(text) === entity.normal(id))) return true
+  if (entity?.pattern === undefined || entity.pattern.test(text)) return false
+  const letters = (form: string): string => foldedText(form).replace(/[^\p{L}\p{N}]/gu, '')
+  return letters(text) !== '' && letters(text) === letters(id)
 }
 
 function valueAt(value: Json | undefined, path: Path): Json | undefined {

@@ -219,6 +219,8 @@ interface WalkedObject {
 interface WalkedValue {
   readonly value: Json
   readonly path: Path
+  /** The name of a property, not its value. */
+  readonly isKey?: true
   /** The schemas already applied to this very value: schemas may refer to themselves. */
   readonly above: JsonObject[]
 }
@@ -238,7 +240,7 @@ interface Node extends Marked {
   readonly patterns: readonly { readonly pattern: RegExp; readonly inner: Json }[]
   readonly otherFields: Json | undefined
   readonly anyField: Json | undefined
-  readonly names: Marked | undefined
+  readonly names: Json | undefined
   /** True if a non-empty schema covers fields that it does not name. */
   readonly declaresAll: boolean
 }
@@ -263,7 +265,6 @@ function readNode(schema: SchemaNode): Node {
   const { allOf, anyOf, oneOf, contains, unevaluatedItems, additionalProperties } = schema
   const { unevaluatedProperties: anyField, propertyNames, then, else: otherwise } = schema
   const dependent = Object.values(schemaNode(schema['dependentSchemas']) ?? {})
-  const names = schemaNode(propertyNames)
   return {
     ...markedBy(schema),
     isFixed: isFixed(schema),
@@ -279,7 +280,7 @@ function readNode(schema: SchemaNode): Node {
     }),
     otherFields: additionalProperties,
     anyField,
-    names: names === undefined || marksOf(names).length === 0 ? undefined : markedBy(names),
+    names: propertyNames,
     declaresAll: [additionalProperties, anyField, propertyNames].some(
       (other) => Object.keys(schemaNode(other) ?? {}).length > 0,
     ),
@@ -296,7 +297,8 @@ function visit(walk: Walk, given: Json | undefined, place: WalkedValue): void {
   place.above.push(schema)
   const node = nodeOf(schema)
   if (node.marks.length > 0) recordId(walk, node, place)
-  if (node.isFixed && matchesSchema(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
+  if (node.isFixed && matchesSchema(schema, place.value, walk.root))
+    walk.fixed.add(keyOf(place.path, place.isKey))
   sameValue(walk, node, place)
   if (Array.isArray(place.value)) inList(walk, node, place)
   else if (typeof place.value === 'object' && place.value !== null) inObject(walk, node, place)
@@ -314,18 +316,14 @@ function isMark(value: Json): boolean {
   )
 }
 
-function recordId(
-  walk: Walk,
-  marked: Marked & { readonly isKey?: true },
-  { value, path }: Omit<WalkedValue, 'above'>,
-): void {
+function recordId(walk: Walk, marked: Marked, { value, path, isKey }: Omit<WalkedValue, 'above'>): void {
   if (value === null) return
   if (Array.isArray(value)) {
     for (const [at, item] of (value as readonly Json[]).entries())
       recordId(walk, marked, { value: item, path: [...path, at] })
     return
   }
-  const { marks, wants, isKey } = marked
+  const { marks, wants } = marked
   const part = marks.find((mark) => mark.part !== undefined)?.part
   const key = keyOf(path, isKey)
   const names = [...(walk.found.get(key)?.entities ?? []), ...marks.map(({ entity }) => entity)]
@@ -390,7 +388,7 @@ function inObject(walk: Walk, node: Node, { value, path }: WalkedValue): void {
     for (const each of matching) visit(walk, each.inner, place)
     if (!isNamed && matching.length === 0) visit(walk, otherFields, place)
     visit(walk, anyField, place)
-    if (names !== undefined) recordId(walk, { ...names, isKey: true }, { ...place, value: name })
+    visit(walk, names, { value: name, path: place.path, isKey: true, above: [] })
   }
 }
 

@@ -4,7 +4,7 @@ import type { PolicyDecision } from '../tool/index.ts'
 import type { ReadRule } from './approval-rules.ts'
 import { inside, type JudgedPath, judgedPath } from './call-patterns.ts'
 import { allows } from './command-pattern.ts'
-import { judge, judgeArguments, type Policy, unmatched } from './judge-call.ts'
+import { judge, judgeArguments, judgePlaces, type Policy, unmatched } from './judge-call.ts'
 import { isLauncher, readsCode } from './launchers.ts'
 import { understand } from './shell-chain.ts'
 import { type CommandChain, ShellProblem, type ShellWord } from './shell-words.ts'
@@ -34,7 +34,7 @@ export async function judgeCommand(policy: Policy, given: GivenCommand): Promise
   const place = folder === undefined ? '.' : folderOf(policy, folder)
   return [
     ...chain.commands.map(({ words }) => judgeWords(policy, { tool, words, place })),
-    ...judgeRedirections(policy, chain, place),
+    ...judgeRedirections(policy, chain, { tool, place }),
   ]
 }
 
@@ -118,10 +118,11 @@ function shown({ text }: ShellWord): string {
   return text.includes("'") ? JSON.stringify(text) : `'${text}'`
 }
 
+/** A redirection is a call of the tool for files; rules of the command's tool that deny or ask about its path count, too. */
 function judgeRedirections(
   policy: Policy,
   { commands }: CommandChain,
-  place: string | undefined,
+  { tool, place }: Omit<JudgedCommand, 'words'>,
 ): readonly PolicyDecision[] {
   const files = commands
     .flatMap(({ redirections }) => redirections)
@@ -131,9 +132,10 @@ function judgeRedirections(
   const isMoving = commands.some(({ words }) => isLauncher(words.map(({ text }) => text)))
   if (place === undefined || isMoving)
     return [{ decision: 'ask', reason: 'The files of its redirections are not known.' }]
-  return files.map(({ kind, target }) =>
-    judgeArguments(policy, kind === 'write' ? 'write_to_file' : 'read_file', {
-      [policy.names.path[0] ?? 'path']: place === '.' || isAbsolute(target) ? target : `${place}/${target}`,
-    }),
-  )
+  return files.flatMap(({ kind, target }) => {
+    const path = place === '.' || isAbsolute(target) ? target : `${place}/${target}`
+    const given = { [policy.names.path[0] ?? 'path']: path }
+    const fileTool = kind === 'write' ? 'write_to_file' : 'read_file'
+    return [judgeArguments(policy, fileTool, given), ...judgePlaces(policy, tool, given)]
+  })
 }

@@ -1,9 +1,17 @@
 /** Builds a tool from its definition, and refuses one that could not work. Runs nothing. */
-import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../protocol/index.ts'
-import { markNames, markProblem } from './check-marks.ts'
+import {
+  checkOptions,
+  ENTITY_MARK,
+  HoldfastError,
+  type JsonObject,
+  type OptionSet,
+  quote,
+} from '../protocol/index.ts'
+import { lateMark, markNames, markProblem } from './check-marks.ts'
 import {
   isStandardSchema,
   jsonSchemaOf,
+  outputJsonSchemaOf,
   type SchemaInput,
   type SchemaOutput,
   type StandardSchema,
@@ -155,16 +163,28 @@ function parametersOf(name: string, input: StandardSchema, parameters?: JsonObje
       `its arguments are described as ${type || 'anything'}, and models give arguments as an object with named fields; wrap the input in one`,
     )
   }
-  checkMarks(name, known, parameters === undefined ? undefined : schemaOf(input))
+  const problem = markProblem(known)
+  if (problem !== undefined) throw invalid(name, problem)
+  if (parameters === undefined) checkConversion(name, known, input)
+  else checkBesides(name, known, input)
   return known
 }
 
-/** `besides`: the input's own schema, where `parameters` are given. */
-function checkMarks(name: string, known: JsonObject, besides: JsonObject | undefined): void {
-  const problem = markProblem(known)
-  if (problem !== undefined) throw invalid(name, problem)
-  const marked = markNames(known)
-  const lost = besides && markNames(besides).find((mark) => !marked.includes(mark))
+function checkConversion(name: string, known: JsonObject, input: StandardSchema): void {
+  const converted = outputJsonSchemaOf(input)
+  const late = converted && lateMark(known, converted)
+  if (late !== undefined)
+    throw invalid(
+      name,
+      `${ENTITY_MARK} at ${late || 'the top'} is on the output of a conversion, and arguments are looked at by its input; put it there: z.string().meta(…).pipe(…)`,
+    )
+}
+
+/** `parameters` count, so a mark of `input` is in both. */
+function checkBesides(name: string, parameters: JsonObject, input: StandardSchema): void {
+  const marked = markNames(parameters)
+  const besides = [schemaOf(input), outputJsonSchemaOf(input)].flatMap((schema) => markNames(schema ?? {}))
+  const lost = besides.find((mark) => !marked.includes(mark))
   if (lost !== undefined)
     throw invalid(
       name,

@@ -10,18 +10,22 @@ export function schemaNode(value: Json | undefined): SchemaNode | undefined {
     : undefined
 }
 
-/** The target of `#`, `#/$defs/row` or `#row`; undefined if it is outside of the schema or missing. */
+/** The target of `#`, `#/$defs/row` or `#row`; undefined if it is outside of the schema, missing, or `true` or `false`. */
 export function refOf(root: SchemaNode, ref: string): SchemaNode | undefined {
+  return schemaNode(refTarget(root, ref))
+}
+
+/** As `refOf`, with `true` and `false`. */
+export function refTarget(root: SchemaNode, ref: string): Json | undefined {
   if (!ref.startsWith('#')) return undefined
   const pointer = ref.slice(1)
   if (pointer === '') return root
   if (!pointer.startsWith('/')) return anchored(root, pointer)
   const steps = pointer.slice(1).split('/').map(unescaped)
-  const target = steps.reduce<Json | undefined>((here, step) => {
+  return steps.reduce<Json | undefined>((here, step) => {
     if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
     return (here as Record<string, Json>)[step]
   }, root)
-  return schemaNode(target)
 }
 
 /** The schemas of the first items, and of those after them, in old and new drafts. */
@@ -42,12 +46,14 @@ function unescaped(step: string): string {
   }
 }
 
-function anchored(value: Json | undefined, name: string): SchemaNode | undefined {
+/** Anchors below another `$id` belong to that, not to the schema around it. */
+function anchored(value: Json | undefined, name: string, isInner = false): SchemaNode | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const node = schemaNode(value)
+  if (isInner && typeof node?.['$id'] === 'string' && !node['$id'].startsWith('#')) return undefined
   if (node !== undefined && (node['$anchor'] === name || node['$dynamicAnchor'] === name)) return node
   for (const inner of Object.values(value)) {
-    const found = anchored(inner, name)
+    const found = anchored(inner, name, true)
     if (found !== undefined) return found
   }
   return undefined

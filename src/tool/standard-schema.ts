@@ -1,6 +1,7 @@
 /** Standard Schema v1, by its shape, as schema libraries implement it. */
 import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
+import { schemaNode } from './schema-node.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
@@ -50,6 +51,19 @@ export function jsonSchemaOf(schema: StandardSchema, instead: string): JsonObjec
     })
   }
   return withoutDialect(plain(raw, instead))
+}
+
+/** The JSON Schema of the schema's output, with `{}` for what has none; undefined if its library does not give it. */
+export function outputJsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
+  const { jsonSchema } = schema['~standard'] as { jsonSchema?: { output?: unknown } }
+  if (typeof jsonSchema?.output !== 'function') return undefined
+  try {
+    const options = { target: 'draft-07', libraryOptions: { unrepresentable: 'any' } }
+    const json = toJson((jsonSchema.output as (options: object) => unknown)(options))
+    return json instanceof JsonProblem ? undefined : schemaNode(json)
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -3,7 +3,9 @@
  * stored as an intent before it begins, done atomically, and found out after a crash.
  *
  * E1. The intent (hashes before and after) is durable before the file changes. So a call without an intent has not happened.
- * E2. The file changes only if its content still has the hash before. So a change is never applied twice.
+ * E2. The file changes only if its content has the hash before in a last check right before the rename. So a change is never
+ *     applied twice. Check and rename are one step to other edits of this process; what another process writes to an existing
+ *     file between them is overwritten.
  * E3. After a crash the temporary files of the call are removed first. So a process that was only frozen cannot finish it.
  */
 import type { PreviewContext, ToolContext, Verdict } from '../tool/index.ts'

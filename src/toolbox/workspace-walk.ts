@@ -59,9 +59,17 @@ export interface WalkOptions {
 /** The name of the folder of journals in the root (W5). */
 export const JOURNALS = '.holdfast'
 
-/** Some file systems do not tell upper from lower case. */
 function isJournals(name: string): boolean {
-  return name.toLowerCase() === JOURNALS
+  return foldedName(name) === JOURNALS
+}
+
+/**
+ * Equal for names that may be one: some file systems fold case by Unicode, where `ſ` is an `s`, and ignore characters that
+ * are not drawn.
+ */
+export function foldedName(name: string): string {
+  const drawn = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  return drawn.toUpperCase().toLowerCase()
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants

@@ -23,6 +23,7 @@ import { keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
+  foldedName,
   type HeldFolder,
   hasProc,
   isAt,
@@ -284,8 +285,7 @@ const writers = keyedQueue()
 /** The same file has the same key in every workspace. */
 async function writerKey({ folder, name = '' }: Leaf): Promise<string> {
   const { dev, ino } = await folder.handle.stat()
-  // Some file systems do not tell upper from lower case.
-  return `${dev}:${ino}/${name.normalize('NFC').toLowerCase()}`
+  return `${dev}:${ino}/${foldedName(name)}`
 }
 
 interface NewName {

@@ -91,6 +91,32 @@ describe('an id that a schema invents does not reach the tool', () => {
     },
   )
 
+  it.each([
+    { kind: entity('order', { pattern: /ord-[\d-]+/ }), shown: 'ord-1-12', made: 'ord-112' },
+    { kind: item, shown: 'aBc', made: 'abc' },
+  ])('by other signs or case, if $made can be an id of its own', async ({ kind, shown, made }) => {
+    const input = z.object({
+      id: z
+        .string()
+        .meta(kind.id())
+        .transform(() => made),
+    })
+    const got: unknown[] = []
+    const list = defineTool({
+      name: 'list',
+      description: 'Lists ids.',
+      input: z.object({}),
+      run: () => [shown],
+      returns: (rows) => kind.rows(rows, { id: '$value' }),
+    })
+    const use = defineTool({ name: 'use', description: 'Uses.', input, run: (value) => void got.push(value) })
+    const script = [calls('list'), calls(['use', { id: shown }]), 'Done.']
+    const { agent, store } = bench({ script, tools: [list, use], entities: [kind] })
+    await agent.input('Use it')
+    const end = (await store.read(KEY)).findLast(({ type }) => type === 'tool.end')?.data
+    expect([got, end]).toMatchObject([[], { output: { error: 'ungrounded', path: 'id', given: made } }])
+  })
+
   it('in a list, a set, a map and an object that it makes', async () => {
     const list = z.object({ ids: z.array(id()).transform((ids) => new Set([...ids, 'ord_9'])) })
     expect(await ran(list, { ids: ['ord_1'] })).toMatchObject(refused('ids[1]', 'ord_9'))

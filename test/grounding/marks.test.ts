@@ -28,6 +28,7 @@ describe('the mark of a schema of Zod', () => {
     pair: z.tuple([z.string().meta(project.id()), z.string().meta(task.id())]),
     all: z.union([z.literal('all'), z.string().meta(project.id())]),
     counts: z.record(z.string().meta(project.id()), z.number()),
+    sums: z.record(z.string().meta({ id: 'ProjectId', ...project.id() }), z.number()),
     named: z.record(z.string(), z.object({ of: z.string().meta(task.id()) })),
     changed: z
       .string()
@@ -47,6 +48,7 @@ describe('the mark of a schema of Zod', () => {
       pair: ['h', 'i'],
       all: 'j',
       counts: { k: 1 },
+      sums: { s: 1 },
       named: { x: { of: 'l' } },
       changed: 'm',
     }
@@ -62,6 +64,7 @@ describe('the mark of a schema of Zod', () => {
       'pair[1] task "i"',
       'all project "j"',
       'key counts.k project "k"',
+      'key sums.s project "s"',
       'named.x.of task "l"',
       'changed project "m"',
     ])
@@ -139,6 +142,18 @@ describe('ids are found', () => {
       ['p1 project "x"', 'q task "t"'],
     ],
     ['in names of properties', { propertyNames: id }, { x: 1 }, ['key x project "x"']],
+    [
+      'in names of properties behind references',
+      { propertyNames: { $ref: '#/$defs/a' }, $defs: { a: { allOf: [{ $ref: '#/$defs/b' }] }, b: id } },
+      { x: 1 },
+      ['key x project "x"'],
+    ],
+    [
+      'in names of properties, and not where a fixed word is',
+      { propertyNames: { anyOf: [{ const: 'all' }, id] } },
+      { all: 1, x: 1 },
+      ['key x project "x"'],
+    ],
     [
       'behind references',
       { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b%20c' }, 'b c': { properties: { a: id } } } },

@@ -12,6 +12,13 @@ import { calls } from '../turn/kit.ts'
 const order = entity('order')
 const item = entity('item')
 const mark = order.id()
+const ID: JsonObject = { type: 'string', ...mark }
+
+const orderId = z.string().meta({ id: 'OrderId', ...mark })
+
+function read(text: string): { id: string } {
+  return { id: text }
+}
 
 function tool(properties: JsonObject, more: JsonObject = {}): Tool {
   const input = jsonSchema({ type: 'object', properties, ...more })
@@ -50,11 +57,49 @@ describe('defineTool refuses', () => {
     ['a mark below `if`', { id: { if: { type: 'string', ...mark } } }],
     ['a mark below a word that says nothing', { id: { type: 'string', id: { ...mark } } }],
     ['a mark below a pattern that is none', {}, { patternProperties: { '[': { type: 'string', ...mark } } }],
+    ['a mark on names of properties that are no texts', {}, { propertyNames: { type: 'object', ...mark } }],
     [
-      'a mark inside of the names of properties',
-      {},
-      { propertyNames: { anyOf: [{ type: 'string', ...mark }] } },
+      'a mark in a definition that only `not` refers to',
+      { id: { not: { $ref: '#/$defs/order' } } },
+      { $defs: { order: ID } },
     ],
+    [
+      'a mark behind an `$id`',
+      { id: { $ref: 'order.json' } },
+      { $defs: { order: { $id: 'order.json', ...ID } } },
+    ],
+    [
+      'a mark behind an `$id` that another argument reaches',
+      { id: { $ref: 'order.json' }, other: { $ref: '#/$defs/order' } },
+      { $defs: { order: { $id: 'order.json', ...ID } } },
+    ],
+    [
+      'a mark behind an `$id` of draft 7',
+      { id: { $ref: '#order' } },
+      { $defs: { order: { $id: '#order', ...ID } } },
+    ],
+    [
+      'a mark behind a reference below an `$id` of its own',
+      {
+        row: {
+          $id: 'https://shop.test/row',
+          properties: { id: { $ref: '#/$defs/order' } },
+          $defs: { order: ID },
+        },
+      },
+      { $defs: { order: { type: 'string' } } },
+    ],
+    [
+      'a mark behind an anchor that an `$id` hides',
+      { id: { $ref: '#order' } },
+      { $defs: { row: { $id: 'row.json', $defs: { order: { $anchor: 'order', ...ID } } } } },
+    ],
+    [
+      'a mark behind a `$dynamicRef`',
+      { id: { $dynamicRef: '#order' } },
+      { $defs: { order: { $dynamicAnchor: 'order', ...ID } } },
+    ],
+    ['a mark behind a `$recursiveRef`', { id: ID, next: { $recursiveRef: '#' } }],
   ]
   it.each(rows(wrong))('$what', ({ properties, more }) => {
     expect(() => tool(properties, more)).toThrow(/x-entity/)
@@ -84,6 +129,41 @@ describe('defineTool refuses', () => {
     expect(() => defineTool(definition)).toThrow(/`parameters`/)
     const marked = { ...parameters, properties: { id: { type: 'string', ...mark } } }
     expect(() => defineTool({ ...definition, parameters: marked })).not.toThrow()
+  })
+
+  const late: readonly (readonly [what: string, z.ZodObject, place: string])[] = [
+    ['a text', z.object({ id: z.string().pipe(z.string().meta(mark)) }), 'id'],
+    ['a text beside a guarded one', z.object({ from: orderId, to: z.string().pipe(orderId) }), 'to'],
+    [
+      'a text beside something without a JSON Schema',
+      z.object({ at: z.string().transform((text) => new Date(text)), id: z.string().pipe(orderId) }),
+      'id',
+    ],
+    [
+      'one of several alternatives',
+      z.object({
+        row: z.union([
+          z.object({ kind: z.literal(1), id: orderId }),
+          z.object({ kind: z.literal(2), id: z.string().pipe(orderId) }),
+        ]),
+      }),
+      'row|1.id',
+    ],
+    [
+      'an object',
+      z.object({
+        row: z
+          .string()
+          .transform(read)
+          .pipe(z.object({ id: orderId })),
+      }),
+      'row.id',
+    ],
+    ['names of properties', z.object({ by: z.record(z.string().pipe(orderId), z.number()) }), 'by (names)'],
+  ]
+  it.each(late)('a mark on the output of a conversion to %s', (_, input, place) => {
+    const define = () => defineTool({ name: 'act', description: 'Acts.', input, run: () => null })
+    expect(define).toThrow(`x-entity at ${place} is on the output of a conversion`)
   })
 
   it('an opt-out that is none', () => {
@@ -121,9 +201,42 @@ describe('defineTool takes', () => {
     ['a property that is called like the mark', { 'x-entity': { type: 'string' } }],
     ['data that looks like a mark', { row: { type: 'object', default: { 'x-entity': 7 } } }],
     ['a reference to itself', { next: { $ref: '#' }, id: { type: 'string', ...mark } }],
+    [
+      'definitions that are not used and refer to each other',
+      {},
+      { $defs: { row: { not: { $ref: '#/$defs/order' } }, order: ID } },
+    ],
+    ['a reference to anything', { id: ID, any: { $ref: '#/$defs/any' } }, { $defs: { any: true } }],
+    ['a reference to a schema elsewhere', { id: ID, geo: { $ref: 'https://shop.test/geo.json' } }],
+    [
+      'an `$id` on a part that refers to nothing of its own',
+      { row: { $id: 'row.json', properties: { id: { $ref: '#/$defs/order' } } } },
+      { $defs: { order: ID } },
+    ],
   ]
   it.each(rows(right))('$what', ({ properties, more }) => {
     expect(() => tool(properties, more)).not.toThrow()
+  })
+
+  const converted: readonly (readonly [what: string, z.ZodObject])[] = [
+    ['a text of both', z.object({ id: orderId.pipe(orderId) })],
+    ['a text or null', z.object({ id: orderId.nullable().pipe(orderId) })],
+    [
+      'an object or null',
+      z.object({
+        row: z
+          .object({ id: orderId })
+          .nullable()
+          .pipe(z.object({ id: orderId })),
+      }),
+    ],
+    ['the items of a marked list', z.object({ ids: z.array(z.string()).meta(mark).pipe(z.array(orderId)) })],
+    ['a default', z.object({ id: orderId.default('a') })],
+    ['anything before it', z.object({ id: z.preprocess(String, orderId) })],
+    ['the first of two', z.object({ id: orderId.transform(Number), other: orderId })],
+  ]
+  it.each(converted)('a mark on the input of a conversion: %s', (_, input) => {
+    expect(() => defineTool({ name: 'act', description: 'Acts.', input, run: () => null })).not.toThrow()
   })
 
   it('a schema of another library with marks in the parameters beside it', () => {

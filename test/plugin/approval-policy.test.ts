@@ -142,6 +142,18 @@ describe('commands under a policy that allows a few', () => {
     expect(await about('cat env')).toBe(otherwise)
   })
 
+  it.each(['deny', 'ask'] as const)('redirect by the rules of their own tool, too: %s', async (decision) => {
+    const rules: ApprovalRule[] = [
+      { tool: 'execute_command', decision: 'allow', command: ['echo *', 'cat'] },
+      { tool: ['write_to_file', 'read_file'], decision: 'allow', path: '**' },
+      { tool: 'execute_command', decision, path: ['.env', 'secrets/**'] },
+    ]
+    const about = async (text: string) => (await command(text, rules))?.decision
+    const strict = ['echo x > .env', 'echo x >> ./.env', 'cat < .env', 'echo x | cat > secrets/a']
+    expect(await Promise.all(strict.map(about))).toEqual(strict.map(() => decision))
+    expect(await about('echo x > env')).toBe('allow')
+  })
+
   it('are denied a path that is a part of a word', async () => {
     const rules: ApprovalRule[] = [
       { tool: 'execute_command', decision: 'allow' },
