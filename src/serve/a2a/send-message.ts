@@ -34,6 +34,11 @@ export async function postMessage(
     throw new errors.UnsupportedOperationError(
       `Task ${fold.id} has ended. Send the message without taskId to go on with its context.`,
     )
+  // The running turn of the context is that of another task.
+  if (fold.state === 'submitted')
+    throw new errors.UnsupportedOperationError(
+      `Task ${fold.id} has not begun. Send the message once it works, or without taskId as a task of its own.`,
+    )
   const turn = await continueTask(reader, fold, { message, request })
   await refusal(turn)
   return { fold, turn }

@@ -301,6 +301,8 @@ test('a message to a running task steers it, one to its context waits as a task 
   const second = await immediately(requestOf({ text: 'And then?', contextId: 'c' }))
   expect(second.status?.state).toBe(TaskState.TASK_STATE_SUBMITTED)
   await expect(client.cancelTask({ id: second.id, tenant: '', metadata: undefined })).rejects.toThrow(/waits/)
+  const early = immediately(requestOf({ text: 'For the second', taskId: second.id }))
+  await expect(early).rejects.toThrow(/has not begun/)
   held.resolve()
   await until('both have ended', async () => {
     const { tasks } = await client.listTasks({ ...LIST, status: TaskState.TASK_STATE_COMPLETED })
