@@ -3,6 +3,7 @@ import type { Message, SendMessageRequest } from '@a2a-js/sdk'
 import type { HostedTurn, SendOptions } from '../../host/index.ts'
 import type { ContextKey, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
+import { clientMetadata } from '../client-metadata.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
 import { answersIn } from './answers.ts'
 import { flowMetadata } from './flow-message.ts'
@@ -98,11 +99,10 @@ type PostOptions = SendOptions & { readonly key: string; readonly auth: NonNulla
 /** `credentials` in the metadata of the message reach the tools of its turn, and are not stored. */
 function optionsOf({ caller }: TaskReader, request: SendMessageRequest, message: Message): PostOptions {
   const credentials = message.metadata?.['credentials'] as JsonObject | undefined
-  const { metadata } = request
   return {
     auth: authOf(caller, credentials),
     key: postKey(message.messageId),
-    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...clientMetadata(request.metadata),
   }
 }
 

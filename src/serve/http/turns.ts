@@ -2,6 +2,7 @@
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf, callerName } from '../caller.ts'
+import { clientMetadata } from '../client-metadata.ts'
 import { keyHeader } from '../key-header.ts'
 import { HttpProblem, problemWith } from '../problem.ts'
 import { type BegunTurn, begunTurn, turnEvents } from '../turn-events.ts'
@@ -36,7 +37,7 @@ export async function send(call: RouteCall): Promise<Response> {
       auth: authOf(call.caller, credentials),
       ...(goesOn ? {} : { key: idempotencyKey }),
       ...(whileBusy === undefined ? {} : { whileBusy }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...clientMetadata(metadata),
     }),
   )
 }
