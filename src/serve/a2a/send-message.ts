@@ -7,7 +7,7 @@ import { clientMetadata } from '../client-metadata.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
 import { answersIn } from './answers.ts'
 import { flowMetadata } from './flow-message.ts'
-import { newContextId, postKey } from './names.ts'
+import { credentialsMetadata, newContextId, postKey } from './names.ts'
 import type { Sdk } from './packages.ts'
 import { inputOf } from './parts.ts'
 import { TaskFold } from './task-fold.ts'
@@ -30,7 +30,7 @@ export async function postMessage(
   if (fold === undefined) throw new errors.TaskNotFoundError(`Task not found: ${message.taskId}`)
   if (message.contextId !== '' && message.contextId !== fold.name.contextId)
     throw badRequest('The task belongs to another contextId. Leave contextId out.')
-  if (fold.history.some(({ messageId }) => messageId === message.messageId)) return { fold }
+  if (fold.has(message.messageId)) return { fold }
   if (fold.isEnded)
     throw new errors.UnsupportedOperationError(
       `Task ${fold.id} has ended. Send the message without taskId to go on with its context.`,
@@ -85,7 +85,10 @@ async function continueTask(
     return host.send(key, inputOf(message.parts, kindOf(reader)), { ...options, whileBusy: 'steer' })
   // A turn with credentials answers the request for them; there is no other answer to it.
   if (requests.every(({ from }) => from === 'credentials'))
-    return host.send(key, null, { auth: options.auth })
+    return host.send(key, null, {
+      auth: options.auth,
+      metadata: { ...options.metadata, ...credentialsMetadata(message.messageId) },
+    })
   return host.answer(key, answersIn(message.parts, requests), options)
 }
 
