@@ -87,9 +87,7 @@ export class TaskFold {
 
   /** True if the message was taken before. */
   has(messageId: string): boolean {
-    return (
-      this.#credentialed.has(messageId) || this.history.some((message) => message.messageId === messageId)
-    )
+    return this.#credentialed.has(messageId) || this.history.some((each) => each.messageId === messageId)
   }
 
   /** Reads the next entry of the conversation. `flowReply`: the reply of a flow whose turn ends with this entry. */

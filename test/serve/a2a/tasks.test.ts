@@ -396,7 +396,7 @@ test('a conversation below another has no tasks, also while it runs', async () =
     ).toBe(404)
   const { tasks } = await client.listTasks({ ...LIST, contextId })
   expect(tasks).toEqual([])
-  await expect(send(requestOf({ text: 'Mine', contextId }))).rejects.toThrow()
+  await expect(send(requestOf({ text: 'Mine', contextId }))).rejects.toThrow(/no such conversation/)
   await host.cancel({ tenant: 'local', actor: 'local', contextId: 'helper:c' })
   expect(id).toBe('c.1')
 })

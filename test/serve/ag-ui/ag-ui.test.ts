@@ -333,10 +333,10 @@ describe('tools of the client', () => {
   })
 
   test('that are none are left out', () => {
-    const names = (agUi: Json) => withClientTools([order], { metadata: { agUi } }).map(({ name }) => name)
+    const names = (run: Json) => withClientTools([order], { metadata: { agUi: run } }).map(({ name }) => name)
     const wrong = [{ name: 'a b' }, { name: 7 }, null, 'x', { name: 'c', parameters: [] }]
     expect(names({ tools: [...wrong, { ...locate, description: 7 }, locate] })).toEqual(['order', 'locate'])
-    for (const agUi of [{ tools: 5 }, { tools: null }, 5, [], 'x']) expect(names(agUi)).toEqual(['order'])
+    for (const run of [{ tools: 5 }, { tools: null }, 5, [], 'x']) expect(names(run)).toEqual(['order'])
   })
 })
 
