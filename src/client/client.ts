@@ -102,8 +102,10 @@ export interface ConversationClient {
   ask(message: string | SendMessage): Promise<TurnResult>
   /** Answers open requests by their ids. Sent again under its key, it answers once. Default: a new key. */
   answer(answers: Readonly<Record<string, Json>>, options?: { readonly key?: string }): Promise<TurnResult>
+  /** Cancels the turn that runs now. Repeated after a lost answer, it cancels no later one. */
   cancel(reason?: string): Promise<void>
   fork(at?: number): Promise<ConversationClient>
+  /** A conversation that is gone when the request is repeated was erased by it. */
   erase(): Promise<void>
   messages(limit?: number): Promise<readonly Message[]>
   /** Entries of the journal by position or turn, oldest first; the server bounds their number. */
@@ -148,8 +150,12 @@ function conversationOf(requests: Requests, contextId: string): ConversationClie
     ask: (message) => requests.post(`${path}/messages?wait=true`, ...body(message)),
     answer: (answers, { key = randomKey() } = {}) =>
       requests.post(`${path}/answers?wait=true`, { answers }, key),
-    cancel: async (reason) =>
-      void (await requests.post(`${path}/cancel`, reason === undefined ? {} : { reason })),
+    cancel: async (reason) => {
+      const { turn, status } = await requests.get<ConversationSummary>(path)
+      // A message that was just sent may not have begun its turn.
+      const last = status === 'idle' ? turn + 1 : turn
+      await requests.post(`${path}/cancel`, { turn: last, ...(reason === undefined ? {} : { reason }) })
+    },
     fork: async (at) => {
       const made = await requests.post<{ contextId: string }>(`${path}/fork`, at === undefined ? {} : { at })
       return conversationOf(requests, made.contextId)
@@ -193,34 +199,41 @@ class Requests {
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   }
 
-  async get<T>(path: string): Promise<T> {
-    return (await (await this.#repeated(path, {})).json()) as T
+  get<T>(path: string): Promise<T> {
+    return this.#repeated(() => this.#json<T>(path, {}))
   }
 
   /** Under one key, however often it is sent. `key`: one that the caller can send again. */
-  async post<T>(path: string, body: unknown, key?: string): Promise<T> {
+  post<T>(path: string, body: unknown, key?: string): Promise<T> {
     const init = {
       method: 'POST',
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json', 'idempotency-key': key ?? randomKey() },
     }
-    return (await (await this.#repeated(path, init, key)).json()) as T
+    return this.#repeated(() => this.#json<T>(path, init), key)
   }
 
   async delete(path: string): Promise<void> {
-    await this.#repeated(path, { method: 'DELETE' })
+    await this.#repeated(async (tries) => {
+      try {
+        await this.#once(path, { method: 'DELETE' })
+      } catch (error) {
+        // The answer to an earlier try was lost: that try has deleted it.
+        if (tries === 1 || (error as ClientError).status !== 404) throw error
+      }
+    })
   }
 
   open(path: string, signal: AbortSignal): Promise<Response> {
     return this.#once(path, { signal, headers: { accept: 'text/event-stream' } })
   }
 
-  async #repeated(path: string, init: RequestInit, key?: string): Promise<Response> {
+  async #repeated<T>(attempt: (tries: number) => Promise<T>, key?: string): Promise<T> {
     const { retryForMs = 30_000 } = this.#options
     let since: number | undefined
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#once(path, init)
+        return await attempt(tries)
       } catch (thrown) {
         const error = asClientError(thrown)
         if (!error.isTransient) throw error
@@ -230,6 +243,15 @@ class Requests {
         if (left <= 0) throw givenUp(error, { tries, ms: now - since, key })
         await wait(Math.min(left, error.retryAfterMs ?? waitAfter(tries)))
       }
+    }
+  }
+
+  async #json<T>(path: string, init: RequestInit): Promise<T> {
+    const response = await this.#once(path, init)
+    try {
+      return (await response.json()) as T
+    } catch (error) {
+      throw new ClientError(`The answer of ${this.#url} broke off: ${(error as Error).message}`)
     }
   }
 

@@ -46,11 +46,12 @@ export async function* follow(
     const stop = new AbortController()
     const abort = (): void => stop.abort()
     signal?.addEventListener('abort', abort, { once: true })
+    const silence = new SilenceTimer(abort, silenceMs)
     let error: ClientError
     try {
       const response = await openStream(last, stop.signal)
       yield { type: 'connected' }
-      for await (const event of eventsOf(response, { stop, silenceMs })) {
+      for await (const event of eventsOf(response, silence)) {
         failures = 0
         if (event?.type === 'entry') {
           // A server that repeats an entry must not make the reader see it twice.
@@ -63,6 +64,7 @@ export async function* follow(
     } catch (thrown) {
       error = asClientError(thrown)
     } finally {
+      silence.clear()
       stop.abort()
       signal?.removeEventListener('abort', abort)
     }
@@ -75,20 +77,34 @@ export async function* follow(
   }
 }
 
-async function* eventsOf(
-  { body }: Response,
-  { stop, silenceMs }: { readonly stop: AbortController; readonly silenceMs: number },
-): AsyncGenerator<ClientEvent | undefined> {
+/** Acts once nothing was heard for so long; begins to count when it is made. */
+class SilenceTimer {
+  readonly #act: () => void
+  readonly #ms: number
+  #timer: ReturnType<typeof setTimeout>
+
+  constructor(act: () => void, ms: number) {
+    this.#act = act
+    this.#ms = ms
+    this.#timer = setTimeout(act, ms)
+  }
+
+  restart(): void {
+    this.clear()
+    this.#timer = setTimeout(this.#act, this.#ms)
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+async function* eventsOf({ body }: Response, silence: SilenceTimer): AsyncGenerator<ClientEvent | undefined> {
   if (body === null) return
-  let timer = setTimeout(() => stop.abort(), silenceMs)
-  try {
-    for await (const frame of framesOf(body)) {
-      clearTimeout(timer)
-      timer = setTimeout(() => stop.abort(), silenceMs)
-      yield frame === undefined ? undefined : eventOf(frame.event, frame.data)
-    }
-  } finally {
-    clearTimeout(timer)
+  silence.restart()
+  for await (const frame of framesOf(body)) {
+    silence.restart()
+    yield frame === undefined ? undefined : eventOf(frame.event, frame.data)
   }
 }
 

@@ -461,7 +461,11 @@ export class Host {
       if (ended.error?.code !== 'shutdown' || !(await isErased)) return ended
       return { ...ended, error: erasedError(key) }
     })
-    return { outcome, [Symbol.asyncIterator]: () => turn[Symbol.asyncIterator]() }
+    return {
+      outcome,
+      cancel: (reason) => turn.cancel(reason),
+      [Symbol.asyncIterator]: () => turn[Symbol.asyncIterator](),
+    }
   }
 
   async #drive(key: ContextKey): Promise<void> {

@@ -81,6 +81,8 @@ export type HostOutcome = Omit<TurnOutcome, 'text'> &
 export interface HostedTurn extends AsyncIterable<TurnEvent> {
   /** Never rejects. */
   readonly outcome: Promise<HostOutcome>
+  /** Cancels this turn, and no other: one that has not begun, as soon as it begins; one that has ended stays as it is. */
+  cancel(reason?: string): Promise<void>
 }
 
 /** The options of the turn itself. */
@@ -211,7 +213,11 @@ export class HostedGraphConversation implements Hosted {
       const text = ended.state === undefined ? undefined : reply(ended.state as JsonObject)
       return { ...ended, ...defined({ text }) }
     })
-    return { outcome, [Symbol.asyncIterator]: () => run[Symbol.asyncIterator]() }
+    return {
+      outcome,
+      cancel: (reason) => run.cancel(reason),
+      [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
+    }
   }
 
   cancel(reason?: string): Promise<void> {

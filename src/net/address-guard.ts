@@ -29,6 +29,8 @@ export interface GuardedFetchOptions {
   readonly types?: readonly string[]
   /** The largest body, before and after decompression. Default: 5 MB. */
   readonly maxBytes?: number
+  /** False: the response is complete with its headers, and its `body` is empty. Default: true. */
+  readonly readBody?: boolean
   /** The limit for everything together, slow bodies included. Default: 30 s. */
   readonly timeoutMs?: number
   /** Default: 5. */
@@ -68,6 +70,7 @@ const GUARDED_FETCH: OptionSet<GuardedFetchOptions> = {
     body: null,
     types: 'a list',
     maxBytes: { least: 1 },
+    readBody: 'true or false',
     timeoutMs: { leastMs: 1 },
     maxRedirects: { least: 0 },
     follow: 'a function',
@@ -138,6 +141,7 @@ async function fetchOnce(url: URL, first: URL, fetching: Fetching): Promise<Omit
     body: fetching.body,
     types: fetching.types ?? ['*'],
     maxBytes: fetching.maxBytes ?? MAX_BYTES,
+    readBody: fetching.readBody ?? true,
     ca: fetching.ca,
     connect,
     addresses,

@@ -26,6 +26,7 @@ export interface Request {
   readonly body: string | Uint8Array | undefined
   readonly types: readonly string[]
   readonly maxBytes: number
+  readonly readBody: boolean
   readonly ca: string | undefined
   readonly connect: ConnectAddress
   readonly addresses: readonly string[]
@@ -151,6 +152,7 @@ async function readResponse(response: IncomingMessage, request: Request): Promis
       'refused-type',
       `The response has the type ${quote(mediaType)}. Accepted are ${request.types.join(', ')}.`,
     )
+  if (!request.readBody) return { status, headers, mediaType, body: new Uint8Array() }
   const encoded = await readBody(response, request.maxBytes)
   return { status, headers, mediaType, body: await decoded(encoded, headers, request.maxBytes) }
 }

@@ -29,7 +29,7 @@ export interface PostOptions
   readonly signal: AbortSignal
 }
 
-/** Undefined if the receiver has accepted it. */
+/** Undefined if the receiver has accepted it: its status decides, and the body of its answer is not read. */
 export async function signedPost(
   { url, id, body, now, secret, headers }: SignedNotice,
   { timeoutMs, signal, allowOrigins, ca, resolve, connect }: PostOptions,
@@ -48,7 +48,7 @@ export async function signedPost(
         'webhook-signature': `v1,${signature}`,
       },
       timeoutMs,
-      maxBytes: 64_000,
+      readBody: false,
       signal,
       ...(allowOrigins === undefined ? {} : { allowOrigins }),
       ...(ca === undefined ? {} : { ca }),

@@ -9,7 +9,7 @@ import { HttpProblem, problemWith } from './problem.ts'
 /** A turn by its number, or by the position of the input or answer that it takes. */
 export type TurnRef = { readonly turn: number } | { readonly input: number }
 
-export interface BegunTurn {
+export interface BegunTurn extends Pick<HostedTurn, 'cancel'> {
   readonly ref: TurnRef
   /** The position of its first known entry. */
   readonly seq: number
@@ -25,7 +25,8 @@ export async function begunTurn(requested: Promise<HostedTurn>): Promise<BegunTu
     const { type, seq, turn: number } = event
     const isPosted = type === 'input' || type === 'answer'
     if (seq === undefined || (number === 0 && !isPosted)) continue
-    return { ref: isPosted ? { input: seq } : { turn: number }, seq, outcome: turn.outcome }
+    const ref = isPosted ? { input: seq } : { turn: number }
+    return { ref, seq, outcome: turn.outcome, cancel: (reason) => turn.cancel(reason) }
   }
   const { error } = await turn.outcome
   throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))

@@ -22,8 +22,8 @@ interface Received {
   readonly body: string
 }
 
-/** A receiver that answers with these statuses, one after the other, then with 204. */
-async function receiver(statuses: number[], more: Partial<WebhookOptions> = {}) {
+/** A receiver that answers with these, one after the other, then with 204. Of a text: the status is 200. */
+async function receiver(answers: (number | string)[], more: Partial<WebhookOptions> = {}) {
   const clock = new ManualClock()
   const received: Received[] = []
   const failures: WebhookFailure[] = []
@@ -34,7 +34,9 @@ async function receiver(statuses: number[], more: Partial<WebhookOptions> = {}) 
     })
     request.on('end', () => {
       received.push({ headers: request.headers, body })
-      response.writeHead(statuses.shift() ?? 204).end()
+      const answer = answers.shift() ?? 204
+      if (typeof answer === 'number') response.writeHead(answer).end()
+      else response.writeHead(200).write(answer)
     })
   })
   const send = webhook({
@@ -111,6 +113,13 @@ describe('a webhook', () => {
     expect(failures).toEqual([
       { notice: notice('a:1', 'first'), attempts: 3, reason: 'The receiver answered 404.' },
     ])
+  })
+
+  test('is accepted by the status: the body of the answer may be large, and need not end', async () => {
+    const { send, received, failures } = await receiver(['x'.repeat(70_000), 'x'], { attempts: 1 })
+    for (const id of ['r1', 'r2', 'r3']) send(notice('a:1', id))
+    await until('all are received', () => received.length === 3)
+    expect(failures).toEqual([])
   })
 
   test('reaches no machine inside, and reports why', async () => {

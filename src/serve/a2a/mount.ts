@@ -4,7 +4,7 @@ import { signingSecret } from '../../net/index.ts'
 import { HoldfastError, invalidOption, type JsonObject, quote } from '../../protocol/index.ts'
 import type { AuthScheme } from '../caller.ts'
 import type { Mount, MountCall, MountServer } from '../mount.ts'
-import type { Problem } from '../problem.ts'
+import { badRequest, type Problem } from '../problem.ts'
 import { CARD_PATH, Cards, ROOT } from './card.ts'
 import { answerRpc, idIn } from './json-rpc.ts'
 import { ERROR_SCHEMA, OPERATIONS } from './operations.ts'
@@ -207,7 +207,11 @@ function isRpc(request: Request): boolean {
 
 /** The path below that of the agent. */
 function pathIn(request: Request): readonly string[] {
-  return segments(request)
-    .slice(2)
-    .map((segment) => decodeURIComponent(segment))
+  try {
+    return segments(request)
+      .slice(2)
+      .map((segment) => decodeURIComponent(segment))
+  } catch {
+    throw badRequest('The address is not encoded as a URI.')
+  }
 }

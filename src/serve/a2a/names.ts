@@ -4,7 +4,7 @@
  * the journal. So every process finds a task by its id alone, and only with the tenant and actor of its caller (R20).
  */
 import { createHash } from 'node:crypto'
-import { type ContextKey, contextKey } from '../../protocol/index.ts'
+import { type ContextKey, contextKey, type JsonObject } from '../../protocol/index.ts'
 import type { Caller } from '../caller.ts'
 
 export interface TaskName {
@@ -46,4 +46,15 @@ export function messageIdOf(key: string, requestId?: string): string {
   const end = `/${requestId ?? ''}`
   const own = requestId !== undefined && key.endsWith(end) ? key.slice(0, -end.length) : key
   return own.startsWith(POSTED) ? own.slice(POSTED.length) : own
+}
+
+/** The metadata of a turn that a message with credentials continues: such a turn has no input that could name it. */
+export function credentialsMetadata(messageId: string): JsonObject {
+  return { a2a: { messageId } }
+}
+
+/** The id of that message; undefined for any other turn. */
+export function credentialsMessage({ a2a }: JsonObject = {}): string | undefined {
+  const { messageId } = (a2a ?? {}) as { readonly messageId?: unknown }
+  return typeof messageId === 'string' ? messageId : undefined
 }

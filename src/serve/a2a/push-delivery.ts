@@ -4,8 +4,8 @@
  * N1  A notification comes from an entry of the journal, so that every process sends the same under the same id.
  * N2  A config is a document: the process that has written `notBefore` into it last delivers, until then. It renews it
  *     while it works; if it is gone, the document becomes due, and another process goes on.
- * N3  The position in the document moves when the receiver has accepted all up to it, or it was given up: at least once,
- *     and in order.
+ * N3  The position in the document, an entry and a change of it, moves with each notification that the receiver has
+ *     accepted or that was given up: at least once, and in order.
  * N4  A failed attempt is in the document, with the time of the next: a restart neither forgets nor hurries it.
  */
 import { createHash } from 'node:crypto'
@@ -146,14 +146,14 @@ class Delivery {
   async #read(fold: TaskFold, entry: Entry): Promise<'next' | { readonly retryMs: number | undefined }> {
     const { key } = this.#document as HostDocument
     const changes = await addEntry(fold, entry, { host: this.#parts.host, key })
-    const isNew = entry.seq > (this.#record?.at ?? 0)
-    if (isNew && changes.length > 0) {
-      for (const [index, change] of changes.entries()) {
-        const failure = await this.#send(fold, change, `${entry.seq}.${index}`)
-        const retryMs = failure === undefined ? undefined : await this.#failed(failure, fold)
-        if (retryMs !== undefined) return { retryMs }
-      }
-      if (!(await this.#hold({ at: entry.seq, attempts: 0 }))) return { retryMs: undefined }
+    const { at, done = 0 } = this.#record as PushRecord
+    const sent = entry.seq > at ? done : changes.length
+    for (const [index, change] of changes.entries()) {
+      if (index < sent) continue
+      const failure = await this.#send(fold, change, `${entry.seq}.${index}`)
+      if (failure !== undefined && this.#isRepeated(failure)) return { retryMs: await this.#repeatLater() }
+      const next = index + 1 < changes.length ? { done: index + 1 } : { at: entry.seq, done: 0 }
+      if (!(await this.#pass(next, failure, fold))) return { retryMs: undefined }
     }
     if (fold.isEnded) {
       await this.#save({ closed: 'ended', notBefore: 0 })
@@ -210,22 +210,40 @@ class Delivery {
     }
   }
 
-  /** Keeps a failed attempt. Undefined if the notification is given up, and the next may be sent. */
-  async #failed({ reason, isFinal = false }: PostFailure, fold: TaskFold): Promise<number | undefined> {
+  #isRepeated({ isFinal = false }: PostFailure): boolean {
     const { attempts: most = 10 } = this.#parts.options
-    const attempts = ((this.#record as PushRecord).attempts ?? 0) + 1
+    return this.#signal.aborted || (this.#attempts < most && !isFinal)
+  }
+
+  /** Attempts of the notification under way, this one included. */
+  get #attempts(): number {
+    return ((this.#record as PushRecord).attempts ?? 0) + 1
+  }
+
+  /** Stores a failed attempt. The time until the next. */
+  async #repeatLater(): Promise<number> {
     if (this.#signal.aborted) return 0
-    if (attempts < most && !isFinal) {
-      const wait = waitAfter(attempts)
-      const notBefore = this.now + wait
-      await this.#save({ attempts, notBefore }, notBefore)
-      return wait
-    }
+    const attempts = this.#attempts
+    const wait = waitAfter(attempts)
+    const notBefore = this.now + wait
+    await this.#save({ attempts, notBefore }, notBefore)
+    return wait
+  }
+
+  /** Moves the position past a notification; one with a failure is given up. False as of `#hold`. */
+  async #pass(next: Partial<PushRecord>, failure: PostFailure | undefined, fold: TaskFold): Promise<boolean> {
+    if (failure === undefined) return this.#hold({ ...next, attempts: 0 })
+    const attempts = this.#attempts
+    const { reason } = failure
     const { failures = [] } = this.#record as PushRecord
     const given = { at: fold.last, attempts, reason }
-    await this.#hold({ attempts: 0, failures: [...failures, given].slice(-MOST_FAILURES) })
-    this.#report(fold.id, attempts, reason)
-    return undefined
+    const isHeld = await this.#hold({
+      ...next,
+      attempts: 0,
+      failures: [...failures, given].slice(-MOST_FAILURES),
+    })
+    if (isHeld) this.#report(fold.id, attempts, reason)
+    return isHeld
   }
 
   #report(taskId: string, attempts: number, reason: string): void {

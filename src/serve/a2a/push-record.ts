@@ -13,6 +13,8 @@ export type PushRecord = JsonObject & {
   readonly sealed?: string
   /** Changes up to this position are delivered or given up. */
   readonly at: number
+  /** Changes of the next entry that are delivered or given up, too. Default: 0. */
+  readonly done?: number
   /** Attempts of the next notification that have failed. */
   readonly attempts?: number
   /** A process delivers until then, or the next attempt is not before. */

@@ -3,10 +3,11 @@ import type { Message, SendMessageRequest } from '@a2a-js/sdk'
 import type { HostedTurn, SendOptions } from '../../host/index.ts'
 import type { ContextKey, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
+import { clientMetadata } from '../client-metadata.ts'
 import { badRequest, HttpProblem, problemWith } from '../problem.ts'
 import { answersIn } from './answers.ts'
 import { flowMetadata } from './flow-message.ts'
-import { newContextId, postKey } from './names.ts'
+import { credentialsMetadata, newContextId, postKey } from './names.ts'
 import type { Sdk } from './packages.ts'
 import { inputOf } from './parts.ts'
 import { TaskFold } from './task-fold.ts'
@@ -29,10 +30,15 @@ export async function postMessage(
   if (fold === undefined) throw new errors.TaskNotFoundError(`Task not found: ${message.taskId}`)
   if (message.contextId !== '' && message.contextId !== fold.name.contextId)
     throw badRequest('The task belongs to another contextId. Leave contextId out.')
-  if (fold.history.some(({ messageId }) => messageId === message.messageId)) return { fold }
+  if (fold.has(message.messageId)) return { fold }
   if (fold.isEnded)
     throw new errors.UnsupportedOperationError(
       `Task ${fold.id} has ended. Send the message without taskId to go on with its context.`,
+    )
+  // The running turn of the context is that of another task.
+  if (fold.state === 'submitted')
+    throw new errors.UnsupportedOperationError(
+      `Task ${fold.id} has not begun. Send the message once it works, or without taskId as a task of its own.`,
     )
   const turn = await continueTask(reader, fold, { message, request })
   await refusal(turn)
@@ -79,7 +85,10 @@ async function continueTask(
     return host.send(key, inputOf(message.parts, kindOf(reader)), { ...options, whileBusy: 'steer' })
   // A turn with credentials answers the request for them; there is no other answer to it.
   if (requests.every(({ from }) => from === 'credentials'))
-    return host.send(key, null, { auth: options.auth })
+    return host.send(key, null, {
+      auth: options.auth,
+      metadata: { ...options.metadata, ...credentialsMetadata(message.messageId) },
+    })
   return host.answer(key, answersIn(message.parts, requests), options)
 }
 
@@ -93,11 +102,10 @@ type PostOptions = SendOptions & { readonly key: string; readonly auth: NonNulla
 /** `credentials` in the metadata of the message reach the tools of its turn, and are not stored. */
 function optionsOf({ caller }: TaskReader, request: SendMessageRequest, message: Message): PostOptions {
   const credentials = message.metadata?.['credentials'] as JsonObject | undefined
-  const { metadata } = request
   return {
     auth: authOf(caller, credentials),
     key: postKey(message.messageId),
-    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...clientMetadata(request.metadata),
   }
 }
 

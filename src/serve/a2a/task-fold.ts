@@ -21,7 +21,7 @@ import {
   replyText,
 } from '../../protocol/index.ts'
 import { sentParts } from './flow-message.ts'
-import { messageIdOf, type TaskName, taskIdOf } from './names.ts'
+import { credentialsMessage, messageIdOf, type TaskName, taskIdOf } from './names.ts'
 import { endedState, isTerminal, isWaitingState, type StateName } from './outcome-state.ts'
 import { dataPart, message, partsOf, textPart } from './parts.ts'
 
@@ -56,6 +56,8 @@ export class TaskFold {
   readonly #requests = new Map<string, RequestData>()
   /** Inbox entries after the first message, by position. */
   readonly #posted = new Map<number, Entry>()
+  /** Ids of messages that brought credentials alone: a turn without an input keeps them in its metadata. */
+  readonly #credentialed = new Set<string>()
   #exists = false
 
   constructor(name: TaskName) {
@@ -83,6 +85,11 @@ export class TaskFold {
     return isWaitingState(this.state) ? [...this.#requests.values()] : []
   }
 
+  /** True if the message was taken before. */
+  has(messageId: string): boolean {
+    return this.#credentialed.has(messageId) || this.history.some((each) => each.messageId === messageId)
+  }
+
   /** Reads the next entry of the conversation. `flowReply`: the reply of a flow whose turn ends with this entry. */
   add(entry: Entry, flowReply = ''): readonly TaskChange[] {
     this.last = entry.seq
@@ -103,6 +110,9 @@ export class TaskFold {
         return NONE
       case 'take':
         return this.#steered(entry)
+      case 'turn.start':
+        this.#started(entry.data as EntryData['turn.start'])
+        return NONE
       case 'request.start':
         this.#requests.set(requestIn(entry), entry.data as RequestData)
         return NONE
@@ -177,6 +187,11 @@ export class TaskFold {
         this.#addUser(posted)
     }
     return NONE
+  }
+
+  #started({ metadata }: EntryData['turn.start']): void {
+    const messageId = credentialsMessage(metadata)
+    if (messageId !== undefined) this.#credentialed.add(messageId)
   }
 
   #answered(entry: Entry): readonly TaskChange[] {

@@ -70,8 +70,10 @@ async function* foldsFrom(
   if (Number.isNaN(since)) throw badRequest('statusTimestampAfter is no time.')
   const isAsked = ({ state }: TaskFold): boolean => !status || status === STATE[state]
   for await (const { contextId, cursor } of contexts(reader, request.contextId, place.cursor)) {
+    const key = reader.existing(contextId)
+    if (key === undefined) continue
     const before = contextId === place.contextId ? place.before : undefined
-    for await (const seq of reader.host.reads.firstMessages(reader.keyOf(contextId), before)) {
+    for await (const seq of reader.host.reads.firstMessages(key, before)) {
       const fold = await reader.read({ contextId, seq })
       if (fold === undefined || fold.at < since || !isAsked(fold)) continue
       yield { fold, at: { ...(cursor === undefined ? {} : { cursor }), contextId, before: seq + 1 } }

@@ -27,6 +27,18 @@ export class TaskReader {
     return keyOf(this.caller, this.agent, contextId)
   }
 
+  /** Undefined for an id that no context has: those below a conversation are the runtime's. */
+  existing(contextId: string): ContextKey | undefined {
+    try {
+      const key = this.keyOf(contextId)
+      this.host.nameOf(key.contextId)
+      return key
+    } catch (error) {
+      if (HoldfastError.is(error, 'invalid-key') || HoldfastError.is(error, 'not-found')) return undefined
+      throw error
+    }
+  }
+
   /** The task as it is now. Undefined if the caller has none of that id: whether others have one makes no difference. */
   async find(id: string): Promise<TaskFold | undefined> {
     const name = parseTaskId(id)
@@ -34,7 +46,7 @@ export class TaskReader {
   }
 
   async read(name: TaskName): Promise<TaskFold | undefined> {
-    const key = this.#existing(name.contextId)
+    const key = this.existing(name.contextId)
     if (key === undefined) return undefined
     const fold = new TaskFold(name)
     for (;;) {
@@ -54,15 +66,5 @@ export class TaskReader {
       to = (page.at(-1)?.seq ?? 1) - 1
     }
     return undefined
-  }
-
-  /** Undefined for an id that no conversation can have. */
-  #existing(contextId: string): ContextKey | undefined {
-    try {
-      return this.keyOf(contextId)
-    } catch (error) {
-      if (HoldfastError.is(error, 'invalid-key')) return undefined
-      throw error
-    }
   }
 }

@@ -83,7 +83,7 @@ async function respond(call: MountCall, options: AgUiOptions): Promise<Response>
       stream.leave()
       // A server that closes its streams has left the client, not the client the run.
       if (options.onAbort !== 'cancel' || isFinished || !call.request.signal.aborted) return
-      void host.cancel(key, 'The client has aborted the run.').catch(() => {})
+      void begun.turn.cancel('The client has aborted the run.').catch(() => {})
     })
   } catch (error) {
     stream.leave()

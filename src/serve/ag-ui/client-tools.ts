@@ -1,6 +1,8 @@
 /** Tools that the client of a run declares: their calls wait for the client, which runs them and sends the results. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { clientTool, type StandardSchema, type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
+import { isFields } from '../body-fields.ts'
+import { AG_UI } from '../client-metadata.ts'
 
 interface DeclaredTool {
   readonly name: string
@@ -17,12 +19,26 @@ interface DeclaredTool {
  */
 export function withClientTools(own: ToolsOption, turn: { readonly metadata: JsonObject }): readonly Tool[] {
   const tools = toolsFrom(own)
-  const { tools: declared = [] } = (turn.metadata['agUi'] ?? {}) as {
-    readonly tools?: readonly DeclaredTool[]
-  }
   const names = new Set(tools.map(({ name }) => name))
-  const added = declared.filter(({ name }) => !names.has(name) && names.add(name))
+  const added = declaredIn(turn.metadata[AG_UI]).filter(({ name }) => !names.has(name) && names.add(name))
   return [...tools, ...added.map(toolOf)]
+}
+
+/** A program may have written the metadata: a tool that is none is left out. */
+function declaredIn(run: unknown): readonly DeclaredTool[] {
+  const tools = isFields(run) ? run['tools'] : undefined
+  return Array.isArray(tools) ? tools.filter(isDeclared) : []
+}
+
+function isDeclared(tool: unknown): tool is DeclaredTool {
+  if (!isFields(tool)) return false
+  const { name, description = '', parameters = {} } = tool
+  return (
+    typeof name === 'string' &&
+    /^[\w-]{1,64}$/.test(name) &&
+    typeof description === 'string' &&
+    isFields(parameters)
+  )
 }
 
 function toolOf({ name, description = name, parameters }: DeclaredTool): Tool {

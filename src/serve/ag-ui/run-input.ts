@@ -2,6 +2,7 @@
 import type { ContentPart, Message, ResumeEntry, RunAgentInput, Tool } from '@ag-ui/core'
 import type { FilePart, Json, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
 import { issueLines, type SchemaCheck, schemaCheck } from '../../tool/index.ts'
+import { AG_UI } from '../client-metadata.ts'
 import { badRequest } from '../problem.ts'
 import type { GraphRunInput } from './graph-input.ts'
 
@@ -86,7 +87,7 @@ export async function readRunInput(body: Json): Promise<RunInput> {
     tools,
     hasHistory: messages.some(({ role }) => role === 'assistant'),
     metadata: {
-      agUi: {
+      [AG_UI]: {
         runId,
         ...(tools.length === 0 ? {} : { tools: tools as unknown as Json }),
         ...(context.length === 0 ? {} : { context: context as unknown as Json }),

@@ -307,6 +307,7 @@ class Server {
     let problem: Problem | undefined
     let response: Response
     try {
+      this.#cors.check(request)
       response = await work(seen)
     } catch (error) {
       problem = this.#problem(error, seen)

@@ -1,7 +1,9 @@
 /** CORS: the pages of other origins that may call, and the methods and headers that they may use. */
 import type { Mount } from '../mount.ts'
+import { HttpProblem } from '../problem.ts'
 import { VISITOR_KEY } from './visitor.ts'
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const METHODS = ['GET', 'POST', 'DELETE']
 const REQUEST_HEADERS = [
   ...['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-api-key', VISITOR_KEY],
@@ -53,10 +55,36 @@ export class Cors {
     }
   }
 
+  /**
+   * Throws a problem if a page that may not call sends a request that changes something: browsers send some of those
+   * without a preflight. Programs name no origin.
+   */
+  check(request: Request): void {
+    if (READS.has(request.method) || isOwn(request) || this.#allowed(request) !== undefined) return
+    const origin = request.headers.get('origin') ?? 'another site'
+    throw new HttpProblem({
+      status: 403,
+      code: 'forbidden',
+      detail: `A page of ${origin.slice(0, 200)} may not call this server. Add its origin to cors of createHttp().`,
+    })
+  }
+
   #allowed(request: Request): string | undefined {
     const origin = request.headers.get('origin')
     return origin !== null && this.#origins.includes(origin) ? origin : undefined
   }
+}
+
+/**
+ * True for a program, and for a page of this server. A browser says which it is in Sec-Fetch-Site, which no page can write
+ * and no proxy changes; to plain HTTP it may send an origin alone.
+ */
+function isOwn({ headers, url }: Request): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin' || site === 'none'
+  const origin = headers.get('origin')
+  // A proxy may have taken the request over TLS, so the scheme does not count.
+  return origin === null || (URL.canParse(origin) && new URL(origin).host === new URL(url).host)
 }
 
 function originHeaders(origin: string): Record<string, string> {

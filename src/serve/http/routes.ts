@@ -189,8 +189,9 @@ export const ROUTES: readonly Route[] = [
     body: schema.CANCEL,
     responses: { 202: { description: 'It is requested', schema: { type: 'object' } } },
     handle: async (call) => {
-      await existing(call)
-      await call.server.host.cancel(keyOf(call), (call.body as { reason?: string }).reason)
+      const { turn: newest } = await existing(call)
+      const { reason, turn = newest } = call.body as { reason?: string; turn?: number }
+      if (newest <= turn) await call.server.host.cancel(keyOf(call), reason)
       return json({ contextId: call.params['id'] }, 202)
     },
   },

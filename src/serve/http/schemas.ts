@@ -58,7 +58,10 @@ export const ANSWER: JsonObject = object(
   ['answers'],
 )
 
-export const CANCEL: JsonObject = object({ reason: { type: 'string', maxLength: 1000 } })
+export const CANCEL: JsonObject = object({
+  reason: { type: 'string', maxLength: 1000 },
+  turn: { ...POSITION, description: 'The newest turn to cancel: a later one is left alone.' },
+})
 
 export const FORK: JsonObject = object({ at: { type: 'integer', minimum: 1 } })
 

@@ -2,6 +2,7 @@
 import type { HostedTurn } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
+import { clientMetadata } from '../client-metadata.ts'
 import { isPostedUnder, keyHeader } from '../key-header.ts'
 import { type OpenStream, withStream } from '../open-streams.ts'
 import { HttpProblem } from '../problem.ts'
@@ -35,7 +36,7 @@ export async function send(call: RouteCall): Promise<Response> {
       auth: authOf(call.caller, credentials),
       ...(goesOn ? {} : { key: idempotencyKey }),
       ...(whileBusy === undefined ? {} : { whileBusy }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...clientMetadata(metadata),
     }),
   )
 }

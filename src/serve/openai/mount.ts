@@ -14,7 +14,15 @@ import { ERROR_SCHEMA, OPERATIONS } from './operations.ts'
 import { decodeId, encodeId, type ReplyId } from './reply-id.ts'
 import { chatRequest, responsesRequest } from './request.ts'
 import { type ResponseOptions, responseFrames, responseObject } from './responses.ts'
-import { agentsFor, beginTurn, finishedReply, type LiveReply, liveReply, storedReply } from './turn-reply.ts'
+import {
+  agentsFor,
+  type BegunReply,
+  beginTurn,
+  finishedReply,
+  type LiveReply,
+  liveReply,
+  storedReply,
+} from './turn-reply.ts'
 
 export interface OpenAiOptions {
   /**
@@ -76,7 +84,7 @@ async function chat(call: MountCall, cancels: boolean): Promise<Response> {
     idOf: (turn: number) => encodeId('chatcmpl-', { turn, contextId: key.contextId }),
     includeUsage: isFields(streaming) && streaming['include_usage'] === true,
   }
-  if (cancels) cancelOnLeave(call, key)
+  if (cancels) cancelOnLeave(call, begun)
   if (request.isStream) {
     const { events, leave } = liveReply(call, key, begun)
     return sseResponse(chatFrames(events, options), {
@@ -98,7 +106,7 @@ async function respond(call: MountCall, cancels: boolean): Promise<Response> {
   const begun = await beginTurn(call, { request, body, ...(after === undefined ? {} : { after }) })
   const { key } = begun
   const options = responseOptions(key, request.model, previous)
-  if (cancels) cancelOnLeave(call, key)
+  if (cancels) cancelOnLeave(call, begun)
   if (request.isStream) return responseStream(liveReply(call, key, begun), { options, key })
   const events = await finishedReply(call, begun)
   const { reason, error } = await begun.outcome
@@ -179,12 +187,8 @@ function keyOf({ caller: { tenant, actor } }: MountCall, contextId: string): Con
 }
 
 /** The request aborts if the client leaves before the reply is complete; a server that closes its streams leaves it as it is. */
-function cancelOnLeave({ host, request: { signal } }: MountCall, key: ContextKey): void {
-  const cancelRunning = async (): Promise<void> => {
-    // A cancel without a running turn would withdraw the question that the reply ends with.
-    if ((await host.reads.info(key))?.status === 'running') await host.cancel(key)
-  }
-  const cancelTurn = (): void => void cancelRunning().catch(() => {})
+function cancelOnLeave({ request: { signal } }: MountCall, turn: BegunReply): void {
+  const cancelTurn = (): void => void turn.cancel().catch(() => {})
   if (signal.aborted) cancelTurn()
   else signal.addEventListener('abort', cancelTurn, { once: true })
 }

@@ -79,10 +79,10 @@ class ResearchRoutes {
       context: { top_k: request.topK },
     }
     const options = { auth: authOf(caller), ...(given === undefined ? {} : { key: given }) }
-    const { outcome } = await begunTurn(host.send(key, values, options))
-    const ended = await inTime(outcome, timeoutMs)
+    const turn = await begunTurn(host.send(key, values, options))
+    const ended = await inTime(turn.outcome, timeoutMs)
     if (ended === undefined) {
-      await host.cancel(key, 'took too long')
+      await turn.cancel('took too long')
       throw tooLong(`The question took longer than ${timeoutMs / 1000} seconds, and was cancelled.`)
     }
     return Response.json(chatReply(stateOf(ended), this.#sessionOf(key)))

@@ -308,6 +308,7 @@ test('wrong requests fail in the form of the protocol', async () => {
   }
   expect(await rest('tasks/x.1')).toEqual([404, 404, 'NOT_FOUND'])
   expect(await rest('nonsense/a/b')).toEqual([400, 400, 'FAILED_PRECONDITION'])
+  expect(await rest('tasks/%E0%A4%A')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks?pageSize=x')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks/x.1', { headers: {} })).toEqual([400, 400, 'FAILED_PRECONDITION'])
 })

@@ -58,9 +58,10 @@ interface Serving {
   readonly script?: ScriptedStep[]
   readonly push: Partial<PushOptions>
   readonly store?: Store
+  readonly output?: z.ZodType
 }
 
-async function serve({ script = ['Hello.'], push, store = memoryStore() }: Serving) {
+async function serve({ script = ['Hello.'], push, store = memoryStore(), output }: Serving) {
   const clock = new ManualClock()
   const failures: PushFailure[] = []
   const options: PushOptions = {
@@ -84,7 +85,16 @@ async function serve({ script = ['Hello.'], push, store = memoryStore() }: Servi
     ...push,
   }
   const opened = await open(
-    { store, agents: { helper: { model: new ScriptedModel(script), tools: [pay] } } },
+    {
+      store,
+      agents: {
+        helper: {
+          model: new ScriptedModel(script),
+          tools: [pay],
+          ...(output === undefined ? {} : { output }),
+        },
+      },
+    },
     { mounts: [await a2a({ push: options })] },
   )
   const client = await officialClient('JSONRPC', `${opened.url}/a2a/helper`)
@@ -172,6 +182,24 @@ test('a notification is given up after its attempts and recorded, and the next o
   const key = { tenant: 'local', actor: 'local', contextId: 'helper:c' }
   const [name = ''] = await host.documents.names(key, 'push.1.')
   expect((await host.documents.read(key, name)).value?.['failures']).toMatchObject([failure])
+})
+
+test('each notification of an entry with several has its own attempts, and a receiver that stays down is left', async () => {
+  const { received, web } = await receiver(Array.from({ length: 40 }, () => 500))
+  const output = z.object({ x: z.number() })
+  const { client, failures, host } = await serve({
+    push: { ...web, attempts: 2 },
+    script: ['{"x":1}'],
+    output,
+  })
+  await client.sendMessage(withPush('Hi'))
+  const key = { tenant: 'local', actor: 'local', contextId: 'helper:c' }
+  const [name = ''] = await host.documents.names(key, 'push.1.')
+  const closed = async () => (await host.documents.read(key, name)).value?.['closed']
+  await until('it is over', async () => received.length > 12 || (await closed()) === 'ended')
+  const ids = received.map(({ headers }) => headers['webhook-id'])
+  expect([...new Set(ids)].map((id) => ids.filter((each) => each === id).length)).toEqual([2, 2, 2, 2])
+  expect(failures.map(({ attempts }) => attempts)).toEqual([2, 2, 2, 2])
 })
 
 test('a task that waits is notified, and what comes after the answer', async () => {

@@ -3,7 +3,7 @@ import { TaskState } from '@a2a-js/sdk'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { HostedAgentConfig } from '../../../src/host/index.ts'
-import { ask, defineTool, memoryStore, type Store } from '../../../src/index.ts'
+import { agentTool, ask, defineTool, memoryStore, type Store } from '../../../src/index.ts'
 import { a2a } from '../../../src/serve/a2a/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { until } from '../../turn/kit.ts'
@@ -209,8 +209,10 @@ test('a task that goes on elsewhere waits for its credentials, which come with t
   second.host.start()
   const state = async () => (await second.client.getTask({ id, tenant: '' })).status?.state
   await expect.poll(state).toBe(TaskState.TASK_STATE_AUTH_REQUIRED)
-  const done = await second.send(partsRequest([{ text: 'Here' }], { taskId: id, ...secret }))
+  const here = partsRequest([{ text: 'Here' }], { taskId: id, messageId: 'here', ...secret })
+  const done = await second.send(here)
   expect(done.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+  expect(await second.send(here)).toEqual(done)
   expect(used).toEqual([token, token])
   const entries = await store.read({ tenant: 'local', actor: 'local', contextId: 'helper:c' })
   expect(JSON.stringify(entries)).not.toContain(token)
@@ -301,6 +303,8 @@ test('a message to a running task steers it, one to its context waits as a task 
   const second = await immediately(requestOf({ text: 'And then?', contextId: 'c' }))
   expect(second.status?.state).toBe(TaskState.TASK_STATE_SUBMITTED)
   await expect(client.cancelTask({ id: second.id, tenant: '', metadata: undefined })).rejects.toThrow(/waits/)
+  const early = immediately(requestOf({ text: 'For the second', taskId: second.id }))
+  await expect(early).rejects.toThrow(/has not begun/)
   held.resolve()
   await until('both have ended', async () => {
     const { tasks } = await client.listTasks({ ...LIST, status: TaskState.TASK_STATE_COMPLETED })
@@ -366,4 +370,33 @@ test('after a turn the conversation is free for other clients, and the task is n
   )
   const first = await client.getTask({ id: 'c.1', tenant: '' })
   expect(first.artifacts.map(({ parts }) => textIn(parts))).toEqual(['One.'])
+})
+
+test('a conversation below another has no tasks, also while it runs', async () => {
+  const helper = agentTool({
+    name: 'helper',
+    description: 'Helps.',
+    agent: { model: new ScriptedModel([{ stall: true, after: 'Hm' }]) },
+  })
+  const store = memoryStore()
+  const { client, send, host, call } = await serve(
+    [calls('helper', { task: 'Internal', message: 'Internal' })],
+    { tools: [helper] },
+    store,
+  )
+  const { id } = await send({ ...requestOf({ text: 'Go', contextId: 'c' }), configuration: NOW })
+  const below = async () =>
+    (await store.scan({ limit: 100 })).map(({ key }) => key.contextId).filter((each) => each.includes('/'))
+  await until('the sub-agent runs', async () => (await below()).length > 0)
+  const contextId = ((await below())[0] ?? '').slice('helper:'.length)
+  const headers = { 'a2a-version': '1.0' }
+  for (const at of [1, 2, 3])
+    expect(
+      (await call(`/a2a/helper/tasks/${encodeURIComponent(`${contextId}.${at}`)}`, { headers })).status,
+    ).toBe(404)
+  const { tasks } = await client.listTasks({ ...LIST, contextId })
+  expect(tasks).toEqual([])
+  await expect(send(requestOf({ text: 'Mine', contextId }))).rejects.toThrow(/no such conversation/)
+  await host.cancel({ tenant: 'local', actor: 'local', contextId: 'helper:c' })
+  expect(id).toBe('c.1')
 })

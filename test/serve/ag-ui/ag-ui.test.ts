@@ -11,6 +11,7 @@ import { entity } from '../../../src/grounding/index.ts'
 import type { HostConfig } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
 import type { Message as JournalMessage, Json } from '../../../src/protocol/index.ts'
+import { a2a } from '../../../src/serve/a2a/index.ts'
 import { type AgUiOptions, agUi, withClientTools } from '../../../src/serve/ag-ui/index.ts'
 import { StateEvents } from '../../../src/serve/ag-ui/state-events.ts'
 import type { HttpOptions } from '../../../src/serve/http/index.ts'
@@ -275,6 +276,8 @@ describe('an interrupt', () => {
   })
 })
 
+type Turn = Parameters<typeof withClientTools>[1]
+
 describe('tools of the client', () => {
   const locate = {
     name: 'locate',
@@ -286,7 +289,7 @@ describe('tools of the client', () => {
     const model = new ScriptedModel([call('locate', { exact: true }), 'In Lyon.'])
     const site = {
       model,
-      tools: (turn: Parameters<typeof withClientTools>[1]) => withClientTools([order], turn),
+      tools: (turn: Turn) => withClientTools([order], turn),
     }
     const { url } = await serve({ site }, { agUi: { clientTools: true } })
     const { agent, events, say, run } = clientOf(url)
@@ -306,6 +309,34 @@ describe('tools of the client', () => {
   test('are refused unless the server takes them', async () => {
     const { url } = await serve({ site: { model: new ScriptedModel(['Hi']) } })
     await expect(clientOf(url).say('Hi', { tools: [locate] })).rejects.toMatchObject({ status: 400 })
+  })
+
+  test('come by no other way: metadata that runs alone write is refused', async () => {
+    const model = new ScriptedModel(['Hi', 'Hi'])
+    const site = { model, tools: (turn: Turn) => withClientTools([order], turn) }
+    const { call: request } = await open(
+      { store: memoryStore(), agents: { site } },
+      { mounts: [agUi(), await a2a()] },
+    )
+    const metadata = { agUi: { tools: [locate] } }
+    const sent = await request('/conversations/site:t1/messages?wait=true', {
+      json: { message: 'Hi', metadata },
+    })
+    expect([sent.status, await sent.json()]).toMatchObject([400, { code: 'invalid-request' }])
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hi' }] }
+    const task = await request('/a2a/site/message:send', {
+      json: { message, metadata },
+      headers: { 'a2a-version': '1.0' },
+    })
+    expect(task.status).toBe(400)
+    expect(model.calls).toHaveLength(0)
+  })
+
+  test('that are none are left out', () => {
+    const names = (run: Json) => withClientTools([order], { metadata: { agUi: run } }).map(({ name }) => name)
+    const wrong = [{ name: 'a b' }, { name: 7 }, null, 'x', { name: 'c', parameters: [] }]
+    expect(names({ tools: [...wrong, { ...locate, description: 7 }, locate] })).toEqual(['order', 'locate'])
+    for (const run of [{ tools: 5 }, { tools: null }, 5, [], 'x']) expect(names(run)).toEqual(['order'])
   })
 })
 

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHost } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { apiKeyAuth, bearerAuth, createHttp } from '../../../src/serve/http/index.ts'
+import { openai } from '../../../src/serve/openai/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { open } from './kit.ts'
 
@@ -277,5 +278,44 @@ describe('callers', () => {
       headers: { origin: 'https://evil.example' },
     })
     expect(preflight.status).toBe(403)
+  })
+
+  test('a page of another origin changes nothing, also with a request that browsers send without asking', async () => {
+    const model = new ScriptedModel([{ stall: true, after: 'Hm' }])
+    const { call, host, url } = await open(
+      { store: memoryStore(), agents: { a: { model } } },
+      { cors: ['https://app.example'], mounts: [openai()] },
+    )
+    const key = { tenant: 'local', actor: 'local', contextId: 'a:1' }
+    const turn = await host.send(key, 'Hi')
+    for await (const { type } of turn) if (type === 'turn.start') break
+    const response = `resp_${Buffer.from('1.a:1').toString('base64url')}`
+    const cancel = (headers: Record<string, string>, path = `/v1/responses/${response}/cancel`) =>
+      call(path, { method: 'POST', headers: { 'content-type': 'text/plain', ...headers }, body: 'x' })
+    const site = 'sec-fetch-site'
+    const foreign: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://localhost:1' },
+      { origin: url, [site]: 'cross-site' },
+      { [site]: 'same-site' },
+    ]
+    for (const headers of foreign) expect([headers, (await cancel(headers)).status]).toEqual([headers, 403])
+    const refused = await cancel({ origin: 'https://evil.example' })
+    expect(await refused.json()).toMatchObject({ error: { code: 'forbidden' } })
+    expect((await cancel({ origin: 'null' }, '/conversations/a:1/cancel')).status).toBe(403)
+    const erased = await call('/conversations/a:1', { method: 'DELETE', headers: { origin: 'null' } })
+    expect(erased.status).toBe(403)
+    expect((await host.reads.info(key))?.status).toBe('running')
+    // The last of them is a page of this server behind a proxy that changes the name of the host.
+    const own: Record<string, string>[] = [
+      {},
+      { origin: url },
+      { origin: url.replace('http:', 'https:') },
+      { origin: 'https://app.example' },
+      { origin: 'https://app.example', [site]: 'cross-site' },
+      { origin: 'https://outside.example', [site]: 'same-origin' },
+    ]
+    for (const headers of own) expect([headers, (await cancel(headers)).status]).toEqual([headers, 200])
   })
 })

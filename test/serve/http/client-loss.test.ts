@@ -1,0 +1,109 @@
+/** The client on connections that lose answers, end inside one, or stay silent. The server is in this process. */
+import { expect, onTestFinished, test } from 'vitest'
+import { type ClientEvent, createClient } from '../../../src/client/index.ts'
+import { createHost } from '../../../src/host/index.ts'
+import { memoryStore } from '../../../src/index.ts'
+import { createHttp } from '../../../src/serve/http/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
+
+type Answered = (request: Request, response: Response) => Response | Promise<Response>
+
+const key = { tenant: 'local', actor: 'local', contextId: 'a:1' }
+
+/** A client whose fetch passes every answer to `answered`, which may lose it. */
+async function connect(script: ScriptedStep[], answered: Answered) {
+  const host = createHost({ store: memoryStore(), agents: { a: { model: new ScriptedModel(script) } } })
+  onTestFinished(() => host.shutdown())
+  const http = await createHttp(host)
+  const client = createClient({
+    url: 'http://localhost',
+    fetch: async (input, init) => {
+      const request = new Request(input, init)
+      return answered(request, await http.fetch(request))
+    },
+  })
+  return { host, conversation: client.conversation('a:1') }
+}
+
+/** Loses the first answer to a method. */
+function losing(method: string, meanwhile = async (): Promise<void> => {}): Answered {
+  let isLost = false
+  return async (request, response) => {
+    if (isLost || request.method !== method) return response
+    isLost = true
+    await meanwhile()
+    throw new TypeError('the connection broke')
+  }
+}
+
+test('an erased conversation is erased, also if the answer was lost', async () => {
+  const { conversation, host } = await connect(['Hello.'], losing('DELETE'))
+  await (await host.send(key, 'Hi')).outcome
+  await conversation.erase()
+  expect(await host.reads.info(key)).toBeUndefined()
+  await expect(conversation.erase()).rejects.toMatchObject({ status: 404 })
+})
+
+test('a cancel that is repeated cancels no later turn', async () => {
+  const next = Promise.withResolvers<void>()
+  const second = async () => {
+    await next.promise
+    return 'Second.'
+  }
+  const { conversation, host } = await connect(
+    [{ stall: true, after: 'Hm' }, second],
+    losing('POST', async () => {
+      await first
+      later = (await host.send(key, 'Two')).outcome
+      while ((await host.reads.info(key))?.turn !== 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    }),
+  )
+  let later: Promise<unknown> | undefined
+  const turn = await host.send(key, 'One')
+  const first = turn.outcome
+  for await (const { type } of turn) if (type === 'turn.start') break
+  await conversation.cancel()
+  next.resolve()
+  expect(await first).toMatchObject({ status: 'cancelled' })
+  expect(await later).toMatchObject({ status: 'completed', text: 'Second.' })
+})
+
+test('a message that is sent just before a cancel is cancelled', async () => {
+  const { conversation, host } = await connect([{ stall: true, after: 'Hm' }], (_, response) => response)
+  await conversation.send('One')
+  await conversation.cancel()
+  await expect.poll(async () => (await host.reads.info(key))?.outcome).toBe('cancelled')
+})
+
+test('an answer that ends in its middle is asked for again, under the same key', async () => {
+  const keys: (string | null)[] = []
+  const { conversation, host } = await connect(['Hello.'], (request, response) => {
+    keys.push(request.headers.get('idempotency-key'))
+    if (keys.length > 2) return response
+    const broken = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"status":')),
+      pull: (controller) =>
+        keys.length === 1 ? controller.error(new TypeError('terminated')) : controller.close(),
+    })
+    return new Response(broken, { status: 200 })
+  })
+  expect(await conversation.ask('Hi')).toMatchObject({ status: 'completed', text: 'Hello.' })
+  expect(keys).toHaveLength(3)
+  expect(new Set(keys).size).toBe(1)
+  expect((await host.reads.info(key))?.turn).toBe(1)
+})
+
+test('a server that takes the connection and answers nothing counts as broken', async () => {
+  const { conversation } = await connect([], (request) => {
+    return new Promise((_, reject) => {
+      request.signal.addEventListener('abort', () => reject(request.signal.reason as Error))
+    })
+  })
+  const stop = new AbortController()
+  const events: ClientEvent[] = []
+  for await (const event of conversation.events({ silenceMs: 20, signal: stop.signal })) {
+    events.push(event)
+    stop.abort()
+  }
+  expect(events).toMatchObject([{ type: 'disconnected', error: { code: 'unreachable' } }])
+})
