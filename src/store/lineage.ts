@@ -29,27 +29,36 @@ export interface Segment<Id> {
 export interface Lineage<Id> {
   /** Youngest first; together they hold every readable position once. */
   readonly segments: readonly Segment<Id>[]
+  /** The same without the cut of a base, for rows that outlive the entries below it. Youngest first. */
+  readonly ancestry: readonly Segment<Id>[]
   /** The start of a fold, if the line does not go back to the beginning. */
   readonly base?: { readonly id: Id; readonly mark: BaseMark }
 }
 
 export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
-  const segments: Segment<Id>[] = []
+  const ancestry: Segment<Id>[] = []
+  let cut: { readonly length: number; readonly id: Id; readonly mark: BaseMark } | undefined
   let to = Number.MAX_SAFE_INTEGER
   for (const { id, forkedAt, bases } of links) {
     const end = to
     const own = end === Number.MAX_SAFE_INTEGER
+    ancestry.push({ id, from: forkedAt + 1, to })
     // A base applies to its own context, and to forks made after it.
     const mark = bases.filter(({ upTo, kept }) => upTo <= end && (own || kept < end)).reduce(later, undefined)
-    if (mark !== undefined && mark.upTo >= forkedAt) {
-      segments.push({ id, from: mark.upTo + 1, to })
-      return { segments, base: { id, mark } }
-    }
-    segments.push({ id, from: forkedAt + 1, to })
+    if (cut === undefined && mark !== undefined && mark.upTo >= forkedAt)
+      cut = { length: ancestry.length, id, mark }
     // A fork of a fork may lie below its parent's fork point; then it reads none of its parent's own entries.
     to = Math.min(to, forkedAt)
   }
-  return { segments }
+  if (cut === undefined) return { segments: ancestry, ancestry }
+  const { length, id, mark } = cut
+  const segments = ancestry.slice(0, length)
+  const oldest = segments.at(-1)?.to ?? 0
+  return {
+    segments: segments.with(-1, { id, from: mark.upTo + 1, to: oldest }),
+    ancestry,
+    base: { id, mark },
+  }
 }
 
 /** The parts of a lineage that hold positions `from` to `to`, in reading order. */

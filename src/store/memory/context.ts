@@ -132,7 +132,7 @@ export class Context {
   /** Rows of a derived index, through the whole line of forks. */
   lookup(query: LookupQuery): IndexRow[] {
     const newest = new Map<string, IndexRow>()
-    for (const { id, to } of lineageOf(this.line()).segments) {
+    for (const { id, to } of lineageOf(this.line()).ancestry) {
       for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
         if (row.seq <= to && !newest.has(row.key) && matchesLookup(row.key, query)) newest.set(row.key, row)
       }

@@ -94,7 +94,7 @@ export function* ownEntries(db: Database, { id, head }: ContextRow, above: numbe
 }
 
 export function lineage(db: Database, context: ContextRow): Lineage<number> {
-  if (context.head.status === 'erased') return { segments: [] }
+  if (context.head.status === 'erased') return { segments: [], ancestry: [] }
   const links: Link<number>[] = []
   for (let at = context; ; ) {
     links.push({ id: at.id, forkedAt: at.forkedAt, bases: basesOf(db, at) })
@@ -131,7 +131,7 @@ export function lookupRows(
   const last = query.order === 'last'
   const newest = new Map<string, Port.IndexRow>()
   const add = (row: Port.IndexRow) => newest.has(row.key) || newest.set(row.key, row)
-  for (const { id, to } of line.segments) {
+  for (const { id, to } of line.ancestry) {
     const { index, key, prefix = '', after = '' } = query
     for (const { row } of fresh.filter((it) => it.context === id && it.index === index && it.row.seq <= to))
       if (key === undefined ? byCodePoint(row.key, after) > 0 && row.key.startsWith(prefix) : row.key === key)

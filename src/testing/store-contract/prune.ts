@@ -1,7 +1,7 @@
 /** Pruning: appends a base and deletes the entries below it, except those that a fork still reads (R15). */
 import assert from 'node:assert/strict'
 import { loadSession, positionOf as positionIn, pruneContext } from '../../journal/index.ts'
-import type { PruneReceipt } from '../../store/index.ts'
+import type { LookupQuery, PruneReceipt } from '../../store/index.ts'
 import { headIsRebuilt, keys, lines, positions, refused, same } from './assertions.ts'
 import { sha256, text } from './blobs.ts'
 import { type ContractCase, subject } from './contract.ts'
@@ -158,6 +158,29 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     assert.deepEqual(positions(await fork.read()), [17, 18, 19, 20, 21, 22, 23])
     assert.equal((await talk.read()).length, 10)
     await headIsRebuilt(talk.store, fork.key)
+  },
+
+  'a pruned fork keeps the index rows of its parent up to the fork point (R13, R15)': async (trial) => {
+    const talk = await turns(trial, 2)
+    const fork = await forkOf(talk, 'fork', 10)
+    await fork.turn(3)
+    const below = await forkOf(fork, 'below', 16)
+    await talk.turn(3)
+    const rows = async ({ store, key }: Talk, query: Omit<LookupQuery, 'index'> = {}) =>
+      (await store.lookup(key, { index: 'turn', ...query })).map((row) => [Number(row.key), row.seq])
+    const expected = [await rows(fork), await rows(below)]
+    assert.deepEqual(expected[0], [
+      [1, 3],
+      [2, 8],
+      [3, 14],
+    ])
+    await pruneTo(below, 17)
+    await pruneTo(fork, 16)
+    assert.deepEqual([await rows(fork), await rows(below)], expected)
+    assert.deepEqual(await rows(below, { key: '2'.padStart(12, '0') }), [[2, 8]])
+    assert.deepEqual(await fork.read({ turn: 1 }), [])
+    for (const { key } of [fork, below]) await headIsRebuilt(talk.store, key)
+    assert.deepEqual([await rows(fork), await rows(below)], expected, 'also after a rebuild')
   },
 
   "a fork at a base keeps that base, with all that is in it, through its parent's next prune (R15, R16)":
