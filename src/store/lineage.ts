@@ -37,39 +37,47 @@ export interface Lineage<Id> {
 
 export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
   const ancestry: Segment<Id>[] = []
-  let cut: { readonly length: number; readonly id: Id; readonly mark: BaseMark } | undefined
+  let cut: { readonly segments: Segment<Id>[]; readonly base: { id: Id; mark: BaseMark } } | undefined
   let to = Number.MAX_SAFE_INTEGER
   for (const { id, forkedAt, bases } of links) {
     const end = to
     const own = end === Number.MAX_SAFE_INTEGER
-    ancestry.push({ id, from: forkedAt + 1, to })
     // A base applies to its own context, and to forks made after it.
     const mark = bases.filter(({ upTo, kept }) => upTo <= end && (own || kept < end)).reduce(later, undefined)
     if (cut === undefined && mark !== undefined && mark.upTo >= forkedAt)
-      cut = { length: ancestry.length, id, mark }
+      cut = { segments: [...ancestry, { id, from: mark.upTo + 1, to }], base: { id, mark } }
+    ancestry.push({ id, from: forkedAt + 1, to })
     // A fork of a fork may lie below its parent's fork point; then it reads none of its parent's own entries.
     to = Math.min(to, forkedAt)
   }
-  if (cut === undefined) return { segments: ancestry, ancestry }
-  const { length, id, mark } = cut
-  const segments = ancestry.slice(0, length)
-  const oldest = segments.at(-1)?.to ?? 0
-  return {
-    segments: segments.with(-1, { id, from: mark.upTo + 1, to: oldest }),
-    ancestry,
-    base: { id, mark },
-  }
+  return { segments: ancestry, ...cut, ancestry }
 }
 
-/** The parts of a lineage that hold positions `from` to `to`, in reading order. */
+/** A part of a lineage to read. `isPruned`: only entries that pruning keeps are left there. */
+export interface ReadPart<Id> extends Segment<Id> {
+  readonly isPruned?: true
+}
+
+/** The parts of a lineage that hold positions `from` to `to`, in reading order; with `kept`, also those below its base. */
 export function clip<Id>(
-  lineage: Lineage<Id>,
-  range: { from: number; to: number; newest: boolean },
+  { segments, ancestry, base }: Lineage<Id>,
+  range: { from: number; to: number; newest: boolean; kept?: boolean | undefined },
+): ReadPart<Id>[] {
+  const parts: ReadPart<Id>[] = within(segments, range)
+  if (range.kept && base !== undefined) {
+    const pruned = within(ancestry, { from: range.from, to: Math.min(range.to, base.mark.upTo) })
+    for (const segment of pruned) parts.push({ ...segment, isPruned: true })
+  }
+  return range.newest ? parts : parts.reverse()
+}
+
+function within<Id>(
+  segments: readonly Segment<Id>[],
+  range: { readonly from: number; readonly to: number },
 ): Segment<Id>[] {
-  const parts = lineage.segments
+  return segments
     .map(({ id, from, to }) => ({ id, from: Math.max(from, range.from), to: Math.min(to, range.to) }))
     .filter(({ from, to }) => from <= to)
-  return range.newest ? parts : parts.reverse()
 }
 
 function later(best: BaseMark | undefined, mark: BaseMark): BaseMark {

@@ -105,7 +105,8 @@ export interface Store {
   fork(request: ForkRequest): Promise<Receipt>
 
   /**
-   * Appends a base and deletes entries up to `upTo`, except those that a fork still reads. May run beside a driver: it
+   * Appends a base and deletes entries up to `upTo`, except those that a fork still reads, and `artifact` entries with
+   * their blobs: the fold in the base does not have their content. Those are read with `kept` only. May run beside a driver: it
    * neither needs nor takes ownership. Idempotent. Rejects with `in-use` if the open turn or an untaken inbox entry
    * would lose an entry.
    */
@@ -229,6 +230,8 @@ export interface ReadRange {
   readonly limit?: number
   readonly order?: 'oldest' | 'newest'
   readonly damaged?: 'throw' | 'skip'
+  /** Also the entries below a base that pruning keeps: those of type `artifact`. Not part of any fold. */
+  readonly kept?: boolean
 }
 
 export interface LookupQuery {

@@ -32,6 +32,7 @@ import {
   forkReceipt,
   headFrom,
   KEPT_SNAPSHOTS,
+  outlivesPrune,
   recreatedHead,
   recreateEntry,
   sameHead,
@@ -161,13 +162,14 @@ class MemoryStore implements Port.Store {
       from: Math.max(bounds.from, turn.from),
       to: Math.min(bounds.to, turn.to),
       newest: bounds.newest,
+      kept: range.kept,
     }
     const found: Entry[] = []
-    for (const { id, from, to } of clip(lineageOf(context.line()), part)) {
+    for (const { id, from, to, isPruned } of clip(lineageOf(context.line()), part)) {
       const last = Math.min(to, id.head.seq)
       for (let i = 0; i <= last - from && found.length < bounds.limit; i++) {
         const entry = id.entry(bounds.newest ? last - i : from + i, this.#blobs.reader(key))
-        if (entry !== undefined) found.push(entry)
+        if (entry !== undefined && (!isPruned || entry.type === 'artifact')) found.push(entry)
       }
     }
     return found
@@ -285,7 +287,7 @@ class MemoryStore implements Port.Store {
     this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     const gone = [...context.rows.values()].filter(
-      ({ seq, type }) => seq <= request.upTo && seq > kept && type !== 'base',
+      ({ seq, type }) => seq <= request.upTo && seq > kept && !outlivesPrune(type),
     )
     const hashes = gone.flatMap(hashesOf)
     for (const { seq } of gone) context.rows.delete(seq)

@@ -272,13 +272,16 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   return [head.key, ...below]
 }
 
-/** Removes the blob references of a range of entries, its bases excepted, and the blobs without other references. */
+/** The types of `outlivesPrune`. */
+export const KEPT_TYPES = `('base', 'artifact')`
+
+/** Removes the blob references of a range of entries, those that pruning keeps excepted, and blobs without references. */
 export function dropBlobs(
   db: Database,
   { context, above, upTo }: { context: number; above: number; upTo: number },
 ): void {
-  const stretch =
-    'context = ? AND seq > ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM base b WHERE b.context = blob_use.context AND b.seq = blob_use.seq)'
+  const stretch = `context = ? AND seq > ? AND seq <= ? AND NOT EXISTS
+    (SELECT 1 FROM entry e WHERE e.context = blob_use.context AND e.seq = blob_use.seq AND e.type IN ${KEPT_TYPES})`
   const blobs = db.all(`SELECT DISTINCT blob FROM blob_use WHERE ${stretch}`, context, above, upTo)
   db.run(`DELETE FROM blob_use WHERE ${stretch}`, context, above, upTo)
   for (const [blob] of blobs)

@@ -6,7 +6,7 @@ import { headIsRebuilt, keys, lines, positions, refused, same } from './assertio
 import { sha256, text } from './blobs.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { forkOf, turns } from './fork.ts'
-import { ANN, input, keyOf, note, release, Talk, turnEnd, turnStart } from './talk.ts'
+import { ANN, entry, input, keyOf, note, release, Talk, turnEnd, turnStart } from './talk.ts'
 
 export const pruneCases: readonly ContractCase[] = subject('prune', {
   'pruning appends a base and deletes what lies below it (R15)': async (trial) => {
@@ -221,6 +221,40 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     await pruneTo(talk, 4)
     assert.equal(await talk.store.getBlob(ANN, sha256(one)), undefined)
     assert.equal((await talk.store.getBlob(ANN, sha256(two)))?.length, two.length)
+  },
+
+  'artifact entries outlive a prune with their blobs, for those who ask for them (R15, R16)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const refs = [await talk.store.putBlob(ANN, Buffer.from('a picture'))]
+    const change = { artifactId: 'a', kind: 'file', op: 'write', version: 1, chunk: 1, chunks: 1 }
+    const artifact = entry('artifact', 0, { ...change, bytes: 9, totalBytes: 9, complete: true })
+    await talk.claim({ entries: [note('x'), { ...artifact, refs }, note('y'), release()] })
+    const before = await talk.read({ from: 3, to: 3 })
+    const fork = await forkOf(talk, 'fork', 4)
+    await fork.turn(1)
+    await pruneTo(fork, 10)
+    await talk.store.erase(fork.key)
+    assert.deepEqual(await pruneTo(talk, 5), { deleted: 4, base: 5 })
+    await talk.turn(1)
+    assert.deepEqual(await pruneTo(talk, 11), { deleted: 5, base: 11 })
+    assert.deepEqual(lines(await talk.read()), ['12 base'])
+    assert.deepEqual(await talk.read({ from: 3, to: 3 }), [])
+    assert.deepEqual(await talk.read({ from: 3, to: 3, kept: true }), before)
+    assert.deepEqual(await talk.read({ to: 2, kept: true }), [])
+    assert.deepEqual(lines(await talk.read({ kept: true })), ['3 artifact', '12 base'])
+    assert.deepEqual(lines(await talk.read({ kept: true, order: 'newest', limit: 2 })), [
+      '12 base',
+      '3 artifact',
+    ])
+    assert.deepEqual(lines(await talk.read({ kept: true, limit: 1 })), ['3 artifact'])
+    assert.equal((await talk.store.getBlob(ANN, refs[0] ?? ''))?.length, 9)
+    await headIsRebuilt(talk.store, talk.key)
+    const later = await forkOf(talk, 'later')
+    assert.deepEqual(await later.read({ from: 3, to: 3, kept: true }), before, 'a fork reads them, too')
+    await talk.store.erase(talk.key)
+    assert.equal(await talk.store.getBlob(ANN, refs[0] ?? ''), undefined)
   },
 
   'turns are kept whole by those who ask for turns (R15)': async (trial) => {
