@@ -31,10 +31,11 @@ export interface Store {
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
    * Rejects with: `fenced` (the epoch is no longer the owner's; stop), `owned` (claim refused: a live driver has it),
-   * `moved` (the journal is elsewhere: `since` lies beyond it, or a claim with entries is behind), `not-pending` (an
-   * inbox key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
-   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or a failure of
-   * the store itself (`store-…`, nothing was written).
+   * `moved` (the journal is elsewhere: `since` lies beyond it, a claim with entries is behind, or the `since` of a driver
+   * is below the base, where the append may have been pruned), `not-pending` (an inbox key that was never posted, or was
+   * taken before), `key-reused` (same inbox key, other content), `inbox-full`, `erased`, `invalid-entry`, `too-large`,
+   * `ambiguous` (it may or may not have happened: call again), or a failure of the store itself (`store-…`, nothing was
+   * written).
    */
   append(request: AppendRequest): Promise<Receipt>
 

@@ -127,6 +127,24 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     assert.equal((await talk.store.due()).length, 1)
   },
 
+  'a driver that has seen nothing since a prune is refused: it may repeat a pruned append (R5, R15)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const { epoch } = await talk.claim({ leaseMs: 60_000 })
+    const append = { key: talk.key, id: 'mine', since: 1, epoch, entries: [note('once')] }
+    await talk.store.append(append)
+    await pruneTo(talk, 2)
+    const claim = { driver: 'd2', leaseMs: 1000, force: true } as const
+    const late = [append, { ...append, id: 'other' }, { key: talk.key, id: 'claim', since: 0, claim }]
+    for (const request of late) await refused('moved', talk.store.append(request))
+    assert.deepEqual(lines(await talk.read()), ['3 base'])
+    await talk.append({ inbox: [input('a')], since: 0 })
+    await talk.store.append({ ...append, id: 'next', since: 2 })
+    assert.deepEqual(lines(await talk.read()), ['3 base', '4 input', '5 note'])
+    await talk.store.append({ key: talk.key, id: 'claim', since: 5, claim })
+  },
+
   'what a fork still reads is kept, until the fork is erased (R15)': async (trial) => {
     const talk = await turns(trial, 3)
     const fork = await forkOf(talk, 'fork', 7)
@@ -268,7 +286,10 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
   },
 })
 
-async function pruneTo({ store, key }: Talk, upTo: number): Promise<PruneReceipt> {
+async function pruneTo(talk: Talk, upTo: number): Promise<PruneReceipt> {
+  const { store, key } = talk
   const session = await loadSession(store, key, upTo)
-  return store.prune({ key, upTo, position: positionIn(session), session })
+  const receipt = await store.prune({ key, upTo, position: positionIn(session), session })
+  talk.since = receipt.base
+  return receipt
 }
