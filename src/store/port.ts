@@ -89,7 +89,11 @@ export interface Store {
    */
   scan(query?: ScanQuery): Promise<readonly Head[]>
 
-  /** Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). */
+  /**
+   * Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). Until
+   * an entry names them, they go with the last other entry that does: an append that names them then rejects with
+   * `invalid-entry`, `retry: 'later'` and the hash in its details. Put them again, and repeat it.
+   */
   putBlob(owner: Owner, bytes: Uint8Array): Promise<string>
   getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined>
 

@@ -171,7 +171,8 @@ export function orphan(key: ContextKey, parent: string): HoldfastError {
 
 export function missingBlob(hash: string, { contextId }: ContextKey): HoldfastError {
   return new HoldfastError('invalid-entry', {
-    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob first, then append.`,
+    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob, then append again.`,
+    retry: 'later',
     details: { contextId, hash },
   })
 }

@@ -8,6 +8,21 @@ import type { Artifacts } from '../../src/tool/index.ts'
 
 const BYTES = Uint8Array.from([1, 2, 3])
 
+/** Methods that a wrapped store passes on: they have private fields, so they need the store itself. */
+const BOUND = [
+  ...([
+    'append',
+    'lookup',
+    'head',
+    'inbox',
+    'base',
+    'loadSnapshot',
+    'saveSnapshot',
+    'renew',
+    'getBlob',
+  ] as const),
+]
+
 /** Runs one turn for each step, in which a tool does it. */
 async function play(
   store: Store,
@@ -62,18 +77,26 @@ it('a store that has lost chunks of an artifact gives none of it', async () => {
       return entries.filter(({ data }) => data['chunk'] !== 1)
     },
   })
-  for (const name of [
-    'append',
-    'lookup',
-    'head',
-    'inbox',
-    'base',
-    'loadSnapshot',
-    'saveSnapshot',
-    'renew',
-  ] as const)
-    Object.assign(forgetful, { [name]: store[name].bind(store) })
+  for (const name of BOUND) Object.assign(forgetful, { [name]: store[name].bind(store) })
   expect(await play(forgetful, 'parent', [(artifacts) => artifacts.read('log')])).toMatchObject([
     { code: 'pruned', details: { artifactId: 'log', version: 1 } },
   ])
+})
+
+it('bytes that went with another conversation before they were named are put again', async () => {
+  const store = memoryStore()
+  await play(store, 'first', [(artifacts) => artifacts.writeFile('picture', BYTES)])
+  const erasing: Store = Object.assign(Object.create(store) as Store, {
+    putBlob: async (...[owner, bytes]: Parameters<Store['putBlob']>) => {
+      const hash = await store.putBlob(owner, bytes)
+      await store.erase({ ...LOCAL_OWNER, contextId: 'first' })
+      return hash
+    },
+  })
+  for (const name of [...BOUND, 'read'] as const) Object.assign(erasing, { [name]: store[name].bind(store) })
+  const steps = [
+    (artifacts: Artifacts) => artifacts.writeFile('picture', BYTES),
+    async (artifacts: Artifacts) => (await artifacts.read('picture')).content,
+  ]
+  expect(await play(erasing, 'second', steps)).toMatchObject([{ bytes: 3, complete: true }, BYTES])
 })
