@@ -23,7 +23,7 @@ import {
   isShared,
   readerData,
 } from '../encode.ts'
-import { advanceHead } from '../head.ts'
+import { advanceHead, copyHead } from '../head.ts'
 import {
   baseEntry,
   checkUnused,
@@ -146,7 +146,8 @@ class MemoryStore implements Port.Store {
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
     this.#checkOpen(key)
-    return this.#find(key)?.head
+    const context = this.#find(key)
+    return context && copyHead(context.head)
   }
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
@@ -215,7 +216,10 @@ class MemoryStore implements Port.Store {
     this.#checkOpen()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
-    return due.sort((a, b) => a.activeAt - b.activeAt).slice(0, limitOf(limit, 100))
+    return due
+      .sort((a, b) => a.activeAt - b.activeAt)
+      .slice(0, limitOf(limit, 100))
+      .map(copyHead)
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
