@@ -354,7 +354,7 @@ async function record(
       return artifactInfo(signed)
     } catch (error) {
       const isMissing =
-        HoldfastError.is(error, 'invalid-entry') && refs.includes(String(error.details['hash']))
+        HoldfastError.is(error, 'invalid-entry') && refs.some((hash) => hash === error.details['hash'])
       if (!isMissing || !(content instanceof Uint8Array) || attempt >= MOST_PUTS) throw error
       await port.putBlob(content)
     }
