@@ -1,7 +1,7 @@
 /** Artifacts on the journal: changes are entries, found by a derived index (R13). A clear hides all of them. */
 
 import { dataOf } from '../loop/index.ts'
-import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
+import { type ArtifactInfo, type Entry, HoldfastError, type NewEntry, quote } from '../protocol/index.ts'
 import { artifactKey, changesPrefix, type IndexRow, type Store } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ConversationArtifacts } from '../tool/index.ts'
 import type { JournalStateOptions } from './journal-state.ts'
@@ -34,8 +34,10 @@ export function journalArtifacts(
       const rows = await allRows(store, key, changesPrefix(artifactId, version))
       const cleared = await clearedAt()
       const current = rows.filter(({ seq }) => seq > cleared)
-      const found = await Promise.all(current.map(({ seq }) => store.read(key, { from: seq, to: seq })))
-      return found.flat().map((entry: Entry) => dataOf(entry, 'artifact'))
+      const chunks = current.map(({ seq }) => store.read(key, { from: seq, to: seq, kept: true }))
+      const found = (await Promise.all(chunks)).flat()
+      if (found.length < current.length) throw prunedVersion(artifactId, version)
+      return found.map((entry: Entry) => dataOf(entry, 'artifact'))
     },
     record: (change, refs = []) =>
       record({ type: 'artifact', data: change, ...(refs.length === 0 ? {} : { refs }) }),
@@ -62,6 +64,14 @@ async function allRows(
     rows.push(...page)
     if (page.length < PAGE) return rows
   }
+}
+
+/** A version without some of its chunks would read as a shorter file. */
+function prunedVersion(artifactId: string, version: number): HoldfastError {
+  return new HoldfastError('pruned', {
+    message: `Version ${version} of artifact ${quote(artifactId)} was pruned, or a part of it. Write it again.`,
+    details: { artifactId, version },
+  })
 }
 
 function infoIn({ value }: IndexRow): ArtifactInfo {

@@ -16,7 +16,8 @@ import type { Head } from './port.ts'
 
 export function newHead(key: ContextKey, now: number): Head {
   return {
-    key,
+    // A copy: the caller may change its object.
+    key: { ...key },
     seq: 0,
     at: 0,
     turn: 0,
@@ -46,6 +47,17 @@ export function headAt(key: ContextKey, seq: number, position: Position): Head {
     ...(lease === undefined ? {} : { lease: { ...lease, renewedAt: position.at } }),
     ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(erasedUpTo === undefined ? {} : { erasedUpTo }),
+  }
+}
+
+/** A copy for a caller, who may change it. */
+export function copyHead(head: Head): Head {
+  const { key, lease, parent } = head
+  return {
+    ...head,
+    key: { ...key },
+    ...(lease && { lease: { ...lease } }),
+    ...(parent && { parent: { ...parent } }),
   }
 }
 

@@ -16,6 +16,11 @@ import { begunAnew, erased, isOfErased, orphan } from './rules.ts'
 /** Enough for a fork at a recent point to find a snapshot that is not newer. */
 export const KEPT_SNAPSHOTS = 4
 
+/** True for entries that pruning keeps: a base starts a fold, and no fold has the content of artifacts. */
+export function outlivesPrune(type: string): boolean {
+  return type === 'base' || type === 'artifact'
+}
+
 /** The first entry of a fork; throws if refused. `parentBase`: where the parent's readable past begins. */
 export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): Entry {
   const { parent, child, at, position } = request

@@ -28,6 +28,7 @@ export {
   isForkedBelow,
   isSubConversation,
   KEPT_SNAPSHOTS,
+  outlivesPrune,
   recreatedHead,
   recreateEntry,
   sameHead,
@@ -35,7 +36,7 @@ export {
 } from './history.ts'
 export type { LeaseJudge } from './lease.ts'
 export { isDue, isOwned } from './lease.ts'
-export type { BaseMark, Lineage, Link, Segment } from './lineage.ts'
+export type { BaseMark, Lineage, Link, ReadPart, Segment } from './lineage.ts'
 export { clip, lineageOf } from './lineage.ts'
 export type { PersistOptions } from './persist.ts'
 export { persist } from './persist.ts'

@@ -12,6 +12,11 @@ export function plainCopy(data: JsonObject): JsonObject | undefined {
   return isPlain(data, Object.prototype) ? copyObject(data, DEEPEST) : undefined
 }
 
+/** The JSON round trip of `data`. */
+export function jsonCopy(data: JsonObject): JsonObject {
+  return plainCopy(data) ?? (JSON.parse(JSON.stringify(data)) as JsonObject)
+}
+
 function copyObject(from: JsonObject, depth: number): JsonObject | undefined {
   const copy: Record<string, Json> = {}
   for (const key of Object.keys(from)) {

@@ -31,10 +31,11 @@ export interface Store {
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
    * Rejects with: `fenced` (the epoch is no longer the owner's; stop), `owned` (claim refused: a live driver has it),
-   * `moved` (the journal is elsewhere: `since` lies beyond it, or a claim with entries is behind), `not-pending` (an
-   * inbox key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
-   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or a failure of
-   * the store itself (`store-…`, nothing was written).
+   * `moved` (the journal is elsewhere: `since` lies beyond it, a claim with entries is behind, or the `since` of a driver
+   * is below the base, where the append may have been pruned), `not-pending` (an inbox key that was never posted, or was
+   * taken before), `key-reused` (same inbox key, other content), `inbox-full`, `erased`, `invalid-entry`, `too-large`,
+   * `ambiguous` (it may or may not have happened: call again), or a failure of the store itself (`store-…`, nothing was
+   * written).
    */
   append(request: AppendRequest): Promise<Receipt>
 
@@ -88,7 +89,11 @@ export interface Store {
    */
   scan(query?: ScanQuery): Promise<readonly Head[]>
 
-  /** Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). */
+  /**
+   * Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). Until
+   * an entry names them, they go with the last other entry that does: an append that names them then rejects with
+   * `invalid-entry`, `retry: 'later'` and the hash in its details. Put them again, and repeat it.
+   */
   putBlob(owner: Owner, bytes: Uint8Array): Promise<string>
   getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined>
 
@@ -105,7 +110,8 @@ export interface Store {
   fork(request: ForkRequest): Promise<Receipt>
 
   /**
-   * Appends a base and deletes entries up to `upTo`, except those that a fork still reads. May run beside a driver: it
+   * Appends a base and deletes entries up to `upTo`, except those that a fork still reads, and `artifact` entries with
+   * their blobs: the fold in the base does not have their content. Those are read with `kept` only. May run beside a driver: it
    * neither needs nor takes ownership. Idempotent. Rejects with `in-use` if the open turn or an untaken inbox entry
    * would lose an entry.
    */
@@ -230,6 +236,8 @@ export interface ReadRange {
   readonly limit?: number
   readonly order?: 'oldest' | 'newest'
   readonly damaged?: 'throw' | 'skip'
+  /** Also the entries below a base that pruning keeps: those of type `artifact`. Not part of any fold. */
+  readonly kept?: boolean
 }
 
 export interface LookupQuery {

@@ -22,6 +22,7 @@ const READ: OptionSet<ReadRange> = {
     limit: null,
     order: ['oldest', 'newest'],
     damaged: ['throw', 'skip'],
+    kept: 'true or false',
   },
   foreign: { ...LIMIT, since: 'from' },
 }

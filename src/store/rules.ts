@@ -72,6 +72,8 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   if (refusal !== undefined) return refuse(refusal)
   // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
+  // An earlier append of this id may have been pruned. Inbox entries are recognised by their keys.
+  if (request.since < head.base && isByDriver(request)) return refuse(behindBase(request, head))
   try {
     const { earlier, inbox } = facts
     return accept(request, { head: childHead(request, facts.head, head), earlier, inbox }, options)
@@ -169,7 +171,8 @@ export function orphan(key: ContextKey, parent: string): HoldfastError {
 
 export function missingBlob(hash: string, { contextId }: ContextKey): HoldfastError {
   return new HoldfastError('invalid-entry', {
-    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob first, then append.`,
+    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob, then append again.`,
+    retry: 'later',
     details: { contextId, hash },
   })
 }
@@ -215,9 +218,12 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const takes = entry.takes?.map((key) => take(key, taking))
     push(stamped(entry, { seq: head.seq + 1, at, takes }))
   }
-  const byDriver = request.claim !== undefined || request.epoch !== undefined
-  if (byDriver) renewLease(head, options.now)
+  if (isByDriver(request)) renewLease(head, options.now)
   return { kind: 'accepted', entries, head: headOf(head) }
+}
+
+function isByDriver({ claim, epoch }: AppendRequest): boolean {
+  return claim !== undefined || epoch !== undefined
 }
 
 interface TakeContext {
@@ -322,6 +328,14 @@ function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
     message: `${keyText(key)} is at ${head.seq}, not at ${since}: read the entries in between, then decide again.`,
     retry: 'later',
     details: { seq: head.seq, since },
+  })
+}
+
+function behindBase({ key, since }: AppendRequest, { seq, base }: Head): HoldfastError {
+  return new HoldfastError('moved', {
+    message: `${keyText(key)} was pruned up to ${base}, and this append was decided at ${since}: it may be there already. Read the head, and decide again.`,
+    retry: 'later',
+    details: { seq, since, base },
   })
 }
 

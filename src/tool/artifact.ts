@@ -193,14 +193,8 @@ async function writeVersion(
   call.tails.delete(id)
   const chunk = content === undefined ? NOTHING : await storeContent(call, content)
   const chunks = content === undefined ? 0 : 1
-  return record(call, {
-    ...base,
-    ...chunk,
-    chunk: chunks,
-    chunks,
-    totalBytes: chunk.bytes,
-    complete: content !== undefined,
-  })
+  const size = { chunk: chunks, chunks, totalBytes: chunk.bytes }
+  return record(call, { ...base, ...chunk, ...size, complete: content !== undefined }, content)
 }
 
 function contentRows(content: Content | undefined): readonly Json[] {
@@ -230,14 +224,9 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
   if (isNothing(content)) return before
   const kept = isValue(content) ? content : await withoutSplit(call, before, content)
   const chunk = await storeContent(call, kept)
-  return record(call, {
-    ...changeOf(before),
-    ...chunk,
-    op: 'append',
-    chunk: before.chunks + 1,
-    chunks: before.chunks + 1,
-    totalBytes: before.bytes + chunk.bytes,
-  })
+  const chunks = before.chunks + 1
+  const size = { chunk: chunks, chunks, totalBytes: before.bytes + chunk.bytes }
+  return record(call, { ...changeOf(before), ...chunk, ...size, op: 'append' }, kept)
 }
 
 async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {
@@ -328,10 +317,27 @@ async function storeContent(
   return { bytes: bytesOf(json, typeof content === 'string'), content: json }
 }
 
-async function record({ port, callId }: CallArtifacts, change: ArtifactChange): Promise<ArtifactInfo> {
+const MOST_PUTS = 5
+
+/** Bytes that another conversation shares may be erased with it before this change names them: then they are put again. */
+async function record(
+  { port, callId }: CallArtifacts,
+  change: ArtifactChange,
+  content?: Content,
+): Promise<ArtifactInfo> {
   const signed = callId === undefined ? change : { ...change, callId }
-  await port.record(signed, change.blob === undefined ? [] : [change.blob])
-  return artifactInfo(signed)
+  const refs = change.blob === undefined ? [] : [change.blob]
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await port.record(signed, refs)
+      return artifactInfo(signed)
+    } catch (error) {
+      const isMissing =
+        HoldfastError.is(error, 'invalid-entry') && refs.some((hash) => hash === error.details['hash'])
+      if (!isMissing || !(content instanceof Uint8Array) || attempt >= MOST_PUTS) throw error
+      await port.putBlob(content)
+    }
+  }
 }
 
 const KIND_NAMES: Readonly<Record<Kind, string>> = { file: 'a file', data: 'data', dataset: 'a dataset' }

@@ -45,6 +45,29 @@ async function flaws(path: string, acknowledged: ReadonlyMap<string, number>): P
   return found
 }
 
+it('a store with a relative path copies its own file, whatever the folder of the process is now', async () => {
+  const [folder, other, before] = [place.folder(), place.folder(), process.cwd()]
+  const stores: SqliteStore[] = []
+  try {
+    for (const [where, text] of [
+      [folder, 'mine'],
+      [other, 'another'],
+    ] as const) {
+      process.chdir(where)
+      const store = sqliteStore('store.db')
+      await post(store, keyOf('c'), text)
+      stores.push(store)
+    }
+    await stores[0]?.backup(join(folder, 'copy.db'))
+  } finally {
+    process.chdir(before)
+    for (const store of stores) await store.close()
+  }
+  const copy = sqliteStore(join(folder, 'copy.db'), { readOnly: true })
+  expect(await copy.read(keyOf('c'))).toMatchObject([{ data: { message: 'mine' } }])
+  await copy.close()
+})
+
 describe('a backup', () => {
   it('holds everything, and is a store like any other', async () => {
     const store = sqliteStore(place.path(), { synchronous: 'NORMAL', liveness: () => 'unknown' })

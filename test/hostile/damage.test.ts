@@ -34,6 +34,49 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
+describe('a reference to a blob', () => {
+  const [one, two] = [keyOf('one'), keyOf('two')]
+  const big = 'x'.repeat(100_000)
+
+  beforeEach(async () => {
+    await use(async (store) => {
+      for (const key of [one, two]) await post(store, key, big)
+    })
+  })
+
+  it.each([
+    ['is gone', 'DELETE FROM blob_use'],
+    ['leads to another blob', 'UPDATE blob_use SET blob = 99'],
+    ['belongs to another entry', 'UPDATE blob_use SET seq = 9'],
+  ])('that %s is reported, and a rebuild repairs it', async (_, change) => {
+    damage(`${change} WHERE context = ${idOf('one')}`)
+    expect(await problems()).toContainEqual(expect.objectContaining({ kind: 'blob', key: one, seq: 1 }))
+    await use(async (store) => {
+      await store.rebuild(one)
+      await store.erase(two)
+      expect((await store.read(one))[0]?.data['message']).toBe(big)
+    })
+    expect(await problems()).toEqual([])
+  })
+
+  it('of no conversation is reported', async () => {
+    damage(`UPDATE blob_use SET context = 9999 WHERE context = ${idOf('one')}`)
+    const stray = { kind: 'blob', message: expect.stringContaining('no conversation') as string }
+    expect(await problems()).toContainEqual(expect.objectContaining(stray))
+  })
+
+  it.each(['the table', 'its index'])('that only %s has keeps the bytes', async (only) => {
+    const remove = `DELETE FROM blob_use WHERE context = ${idOf('one')}`
+    const add = `INSERT INTO blob_use SELECT ${idOf('one')}, 1, blob FROM blob_use WHERE context = ${idOf('two')}`
+    if (only === 'the table') damage(remove)
+    withBrokenIndex('blob_use_by_blob', () => damage(only === 'the table' ? add : remove))
+    await use(async (store) => {
+      await store.erase(two)
+      expect((await store.read(one))[0]?.data['message']).toBe(big)
+    })
+  })
+})
+
 describe('an entry', () => {
   const changes: Record<string, string> = {
     'its text': `data = replace(data, 'note', 'NOTE')`,
@@ -185,7 +228,7 @@ describe('a head row', () => {
   })
 
   it('whose name changed does not make the conversation look as if it never was', async () => {
-    withBrokenIndex(() => damage(`UPDATE context SET name = 'qlain' WHERE name = 'plain'`))
+    withBrokenIndex('context_by_name', () => damage(`UPDATE context SET name = 'qlain' WHERE name = 'plain'`))
     await use(async (store) => {
       for (const run of [() => store.head(plain), () => post(store, plain, 'x'), () => store.read(plain)])
         expect((await errorOf(run)).code).toBe('store-corrupt')
@@ -346,29 +389,28 @@ function damage(sql: string): void {
 }
 
 /** Changes rows while one index is out of sight, so that it keeps what it had. */
-function withBrokenIndex(run: () => void): void {
+function withBrokenIndex(index: string, run: () => void): void {
   const edit = (sql: string) => {
     const db = new DatabaseSync(path)
     db.enableDefensive?.(false)
     db.exec(`PRAGMA writable_schema = ON; ${sql}`)
     db.close()
   }
-  const hidden = "name = 'context_by_name'"
-  const text = textOf('context_by_name')
+  const { sql: text, tbl_name: table } = schemaOf(index)
   edit(
-    `UPDATE sqlite_schema SET type = 'table', sql = 'CREATE TABLE hidden (x)', name = 'hidden', tbl_name = 'hidden' WHERE ${hidden}`,
+    `UPDATE sqlite_schema SET type = 'table', sql = 'CREATE TABLE hidden (x)', name = 'hidden', tbl_name = 'hidden' WHERE name = '${index}'`,
   )
   run()
   edit(
-    `UPDATE sqlite_schema SET type = 'index', sql = '${text}', name = 'context_by_name', tbl_name = 'context' WHERE name = 'hidden'`,
+    `UPDATE sqlite_schema SET type = 'index', sql = '${text}', name = '${index}', tbl_name = '${table}' WHERE name = 'hidden'`,
   )
 }
 
-function textOf(index: string): string {
+function schemaOf(index: string): { sql: string; tbl_name: string } {
   const db = new DatabaseSync(path)
-  const { sql } = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(index) as { sql: string }
+  const found = db.prepare('SELECT sql, tbl_name FROM sqlite_schema WHERE name = ?').get(index)
   db.close()
-  return sql
+  return found as { sql: string; tbl_name: string }
 }
 
 function idOf(name: string): number {

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { checkSqlite } from '../../src/store/sqlite/repair/index.ts'
 import { codeOf, codesOf, errorOf, hashOfFile, workplace } from './kit.ts'
 import { fill, KEYS } from './library.ts'
 import { keyOf, post, turn } from './talk.ts'
@@ -263,6 +264,30 @@ describe('a write-ahead log', () => {
       expect(await refusal(path)).toEqual(['store-corrupt'])
     })
   }
+
+  for (const [what, length] of [
+    ['header', 32],
+    ['first sector', 512],
+  ] as const)
+    it(`whose ${what} is zeros is refused with either setting: SQLite would begin it anew`, async () => {
+      const path = await crashed()
+      const log = readFileSync(`${path}-wal`)
+      writeFileSync(`${path}-wal`, log.fill(0, 0, length))
+      expect(await refusal(path)).toEqual(['store-corrupt'])
+      expect(await codeOf(() => sqliteStore(path, { synchronous: 'NORMAL' }))).toBe('store-corrupt')
+      expect(readFileSync(`${path}-wal`).equals(log)).toBe(true)
+      expect(await checkSqlite(path)).toMatchObject({ ok: false, problems: [{ kind: 'file' }] })
+    })
+
+  it('of zeros alone has no commits, and the file opens without it', async () => {
+    const path = await crashed()
+    const store = sqliteStore(path)
+    await store.close()
+    writeFileSync(`${path}-wal`, Buffer.alloc(100_000))
+    const again = sqliteStore(path)
+    expect(await again.read(keyOf('c'))).toHaveLength(30)
+    await again.close()
+  })
 
   it('whose last commit was cut short is what a power cut leaves, and is taken without it', async () => {
     const path = await crashed()

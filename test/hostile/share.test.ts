@@ -108,6 +108,7 @@ describe('a file under a running store', () => {
       mkdirSync(path)
     },
     'lost its log to somebody who tidies up': (path) => rmSync(`${path}-wal`),
+    'lost its shared memory to somebody who tidies up': (path) => rmSync(`${path}-shm`),
     'went away with its folder': (path) => rmSync(dirname(path), { recursive: true }),
   }
 
@@ -191,6 +192,39 @@ describe('a file under a running store', () => {
     rmSync(`${path}-wal`)
     await store.close()
     expect(await use(path).read(key)).toHaveLength(5)
+  })
+
+  it('that lost its shared memory keeps the commits of a process that opened it since', async () => {
+    const path = place.path()
+    const store = use(path, { synchronous: 'FULL' })
+    for (let n = 0; n < 3; n++) await post(store, key, `before ${n}`)
+    rmSync(`${path}-shm`)
+    const child = place.start(
+      `
+      import { sqliteStore } from ${JSON.stringify(SQLITE_MODULE)}
+      const store = sqliteStore(args[0])
+      const key = { tenant: 'acme', actor: 'ada', contextId: 'other' }
+      for (const id of ['1', '2', '3'])
+        await store.append({ key, id, since: 0, inbox: [{ type: 'input', key: id, data: {} }] })
+      say('acknowledged')
+      process.stdin.once('data', () => process.exit())`,
+      { args: [path] },
+    )
+    expect(await child.next()).toBe('acknowledged')
+    const second = use(path)
+    for (const one of [store, second]) {
+      expect(await codeOf(() => post(one, key, 'refused'))).toBe('store-failed')
+      expect(await codeOf(() => one.scrub())).toBe('store-failed')
+    }
+    child.process.stdin?.write('end')
+    await child.exited
+    for (const one of [store, second]) await one.close()
+    const again = use(path)
+    expect(await again.read(key)).toHaveLength(3)
+    expect(await again.read(keyOf('other'))).toHaveLength(3)
+    await post(again, key, 'after')
+    await again.close()
+    expect(await checkSqlite(path)).toMatchObject({ ok: true, entries: 7 })
   })
 
   it('that was overwritten in place is reported as damaged, and nobody crashes', async () => {

@@ -9,8 +9,10 @@ import {
 } from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
+import { copyHead } from '../head.ts'
 import { isSubConversation, tombstone } from '../history.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
+import { jsonCopy } from '../plain.ts'
 import type { Head, IndexRow, ListPage, ListQuery, LookupQuery, ScanQuery, Snapshot } from '../port.ts'
 import { byCodePoint, byContextKey, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
@@ -82,7 +84,9 @@ export class Context {
   write({ entry, encoded, append, derived }: PreparedEntry): void {
     const { seq, turn, at, type, v, key, takes, refs, optional } = entry
     const { json, cuts } = encoded
-    this.rows.set(seq, { seq, turn, at, type, v, key, takes, refs, optional, json, cuts, append })
+    // Copies: the receipt has these lists, and a caller may change them.
+    const lists = { takes: takes && [...takes], refs: refs && [...refs] }
+    this.rows.set(seq, { seq, turn, at, type, v, key, ...lists, optional, json, cuts, append })
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)
@@ -132,13 +136,14 @@ export class Context {
   /** Rows of a derived index, through the whole line of forks. */
   lookup(query: LookupQuery): IndexRow[] {
     const newest = new Map<string, IndexRow>()
-    for (const { id, to } of lineageOf(this.line()).segments) {
+    for (const { id, to } of lineageOf(this.line()).ancestry) {
       for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
         if (row.seq <= to && !newest.has(row.key) && matchesLookup(row.key, query)) newest.set(row.key, row)
       }
     }
     const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
-    return (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
+    const found = (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
+    return found.map(({ key, seq, value }) => ({ key, seq, value: jsonCopy(value) }))
   }
 
   turn(turn: number): TurnRange | undefined {
@@ -211,7 +216,7 @@ export class Contexts {
     const heads = matching.slice(0, limit)
     const last = matching.length > limit ? heads.at(-1) : undefined
     const next = last === undefined ? {} : { next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
-    return { heads: heads.map(({ head }) => head), ...next }
+    return { heads: heads.map(({ head }) => copyHead(head)), ...next }
   }
 
   scan({ after, limit }: ScanQuery): Head[] {
@@ -220,6 +225,7 @@ export class Contexts {
       .filter(({ key }) => after === undefined || byContextKey(key, after) > 0)
       .sort((a, b) => byContextKey(a.key, b.key))
       .slice(0, limitOf(limit, 100))
+      .map(copyHead)
   }
 }
 
@@ -231,8 +237,8 @@ export function isLivingFork({ head }: Context): boolean {
 function entryOf({ seq, at, turn, type, v, key, takes, refs, optional }: Row, data: JsonObject): Entry {
   const entry: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
   if (key !== undefined) entry.key = key
-  if (takes !== undefined) entry.takes = takes
-  if (refs !== undefined) entry.refs = refs
+  if (takes !== undefined) entry.takes = [...takes]
+  if (refs !== undefined) entry.refs = [...refs]
   if (optional !== undefined) entry.optional = optional
   return entry
 }
@@ -243,7 +249,8 @@ export function derive(entry: Entry, derivations: readonly Derivation[]): readon
   if (derivations.length === 0) return NO_ROWS
   const derived: DerivedRow[] = []
   for (const { index, rows } of derivations)
-    for (const { key, value } of rows(entry)) derived.push({ index, row: { key, seq: entry.seq, value } })
+    for (const { key, value } of rows(entry))
+      derived.push({ index, row: { key, seq: entry.seq, value: jsonCopy(value) } })
   return derived
 }
 

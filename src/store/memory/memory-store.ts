@@ -23,7 +23,7 @@ import {
   isShared,
   readerData,
 } from '../encode.ts'
-import { advanceHead } from '../head.ts'
+import { advanceHead, copyHead } from '../head.ts'
 import {
   baseEntry,
   checkUnused,
@@ -33,6 +33,7 @@ import {
   headFrom,
   isForkedBelow,
   KEPT_SNAPSHOTS,
+  outlivesPrune,
   recreatedHead,
   recreateEntry,
   sameHead,
@@ -146,7 +147,8 @@ class MemoryStore implements Port.Store {
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
     this.#checkOpen(key)
-    return this.#find(key)?.head
+    const context = this.#find(key)
+    return context && copyHead(context.head)
   }
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
@@ -162,13 +164,14 @@ class MemoryStore implements Port.Store {
       from: Math.max(bounds.from, turn.from),
       to: Math.min(bounds.to, turn.to),
       newest: bounds.newest,
+      kept: range.kept,
     }
     const found: Entry[] = []
-    for (const { id, from, to } of clip(lineageOf(context.line()), part)) {
+    for (const { id, from, to, isPruned } of clip(lineageOf(context.line()), part)) {
       const last = Math.min(to, id.head.seq)
       for (let i = 0; i <= last - from && found.length < bounds.limit; i++) {
         const entry = id.entry(bounds.newest ? last - i : from + i, this.#blobs.reader(key))
-        if (entry !== undefined) found.push(entry)
+        if (entry !== undefined && (!isPruned || entry.type === 'artifact')) found.push(entry)
       }
     }
     return found
@@ -214,7 +217,10 @@ class MemoryStore implements Port.Store {
     this.#checkOpen()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
-    return due.sort((a, b) => a.activeAt - b.activeAt).slice(0, limitOf(limit, 100))
+    return due
+      .sort((a, b) => a.activeAt - b.activeAt)
+      .slice(0, limitOf(limit, 100))
+      .map(copyHead)
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
@@ -286,7 +292,7 @@ class MemoryStore implements Port.Store {
     this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     const gone = [...context.rows.values()].filter(
-      ({ seq, type }) => seq <= request.upTo && seq > kept && type !== 'base',
+      ({ seq, type }) => seq <= request.upTo && seq > kept && !outlivesPrune(type),
     )
     const hashes = gone.flatMap(hashesOf)
     for (const { seq } of gone) context.rows.delete(seq)

@@ -4,13 +4,15 @@
  * Writes that arrive together share one transaction and so one sync to disk. G1: a refused write undoes no other. G2:
  * no result, good or bad, is reported before the commit, because the basis of a refusal may itself not become durable.
  * G3: waiting for another process's lock never blocks the event loop for more than a few milliseconds. G4: with `FULL`,
- * no commit is reported that went into files which were removed or replaced.
+ * no commit is reported that went into files which were removed or replaced. G5: no commit is written, and no log
+ * deleted, without the write lock that other processes see.
  */
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../../protocol/index.ts'
 import { FileIdentity } from './file-identity.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 import { openFile } from './open.ts'
 import { checkSchema, inspectFile, MIGRATIONS, migrate } from './schema.ts'
 import { Busy, isBusy, translate } from './sqlite-errors.ts'
@@ -144,13 +146,17 @@ export class Database {
   async rewrite(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing
     this.#checkOpen()
-    await this.#retryBusy(() => this.#db.exec('VACUUM'))
+    await this.#retryBusy(() => {
+      this.#checkLock()
+      this.#db.exec('VACUUM')
+    })
   }
 
   /** Checkpoints the write-ahead log and truncates it, once no other process reads from it. */
   async emptyLog(): Promise<void> {
     this.#checkOpen()
     await this.#retryBusy(() => {
+      this.#checkLock()
       const [busy] = this.get('PRAGMA wal_checkpoint(TRUNCATE)') ?? []
       if (busy !== 0) throw new Busy()
     })
@@ -165,7 +171,9 @@ export class Database {
     this.#closing = true
     while (this.#flushing !== undefined) await this.#flushing
     if (this.#db.isOpen) {
+      const keeper = this.#identity.isLogForeign() ? keepLog(this.#identity.path) : undefined
       this.#db.close()
+      keeper?.close()
       this.#identity.close()
     }
     this.#statements.clear()
@@ -236,6 +244,7 @@ export class Database {
       const settled = this.#withSavepoints ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
       this.#withSavepoints = settled === undefined
       if (settled !== undefined) {
+        this.#checkLock()
         this.#statement('COMMIT').run()
         if (this.#options.synchronous === 'NORMAL' || this.#isInPlace()) return settled
         return this.#fail(jobs, this.#replaced('What was just written is lost with the old file'))
@@ -381,9 +390,13 @@ export class Database {
     return true
   }
 
+  #checkLock(): void {
+    if (!this.#identity.isLockShared()) throw this.#replaced('Nothing was written')
+  }
+
   #replaced(consequence: string): HoldfastError {
     return new HoldfastError('store-failed', {
-      message: `${this.path} or its log was removed or replaced while this store had it open. ${consequence}. Close this store; look for the old file before you open the path again.`,
+      message: `${this.path}, its log or its shared memory was removed or replaced while this store had it open. ${consequence}. Close this store; look for the old file before you open the path again.`,
       details: { path: this.path },
     })
   }
@@ -403,6 +416,17 @@ export class Database {
       message: `The store on ${this.path} was closed; open it again.`,
     })
   }
+}
+
+/** A connection that may only read is not the last to close: SQLite then leaves the log where it is. */
+function keepLog(path: string): DatabaseSync {
+  const keeper = new DatabaseSync(path, { readOnly: true })
+  try {
+    keeper.exec('SELECT 1 FROM sqlite_schema')
+  } catch {
+    // A store whose files cannot be read must still close.
+  }
+  return keeper
 }
 
 function backoff(attempt: number): number {

@@ -56,7 +56,7 @@ export function catchUp(indexes: Indexes, key: ContextKey): ContextRow | undefin
 /** The contexts of a line of forks with unstored derived rows. */
 function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
   return lineage(indexes.db, context)
-    .segments.map(({ id }) => contextById(indexes.db, id) as ContextRow)
+    .ancestry.map(({ id }) => contextById(indexes.db, id) as ContextRow)
     .filter(
       (link) => !isCurrent(indexes, link) && progress(indexes, link).some(([, upTo]) => upTo < link.head.seq),
     )

@@ -14,6 +14,7 @@ beforeEach(() => {
   path = join(folder, 'store.db')
   writeFileSync(path, 'a database')
   writeFileSync(`${path}-wal`, 'its log')
+  writeFileSync(`${path}-shm`, 'its shared memory')
 })
 
 afterEach(() => {
@@ -38,6 +39,12 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
   },
 }
 
+const FILES: Readonly<Record<string, string>> = {
+  '': 'a database',
+  '-wal': 'a log',
+  '-shm': 'the shared memory',
+}
+
 describe.each([process.platform, 'darwin'])('on %s', (platform) => {
   beforeEach(() => vi.stubGlobal('process', Object.create(process, { platform: { value: platform } })))
 
@@ -48,9 +55,9 @@ describe.each([process.platform, 'darwin'])('on %s', (platform) => {
     identity.close()
   })
 
-  for (const side of ['', '-wal'])
+  for (const [side, name] of Object.entries(FILES))
     for (const [what, lose] of Object.entries(LOSSES))
-      it(`${side === '' ? 'a database' : 'a log'} is not if it was ${what}`, () => {
+      it(`${name} is not if it was ${what}`, () => {
         const identity = new FileIdentity(path)
         lose(path + side)
         expect(identity.isInPlace()).toBe(false)
@@ -67,7 +74,7 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     const read = stat.mock.calls.map(([file]) => file)
     stat.mockRestore()
     syncBuiltinESMExports()
-    expect(read).toEqual([path])
+    expect(read).toEqual([path, `${path}-shm`])
     identity.close()
   })
 

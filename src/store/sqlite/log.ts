@@ -2,6 +2,10 @@
  * Inspects a write-ahead log before SQLite does. After a crash SQLite applies the log up to the first broken frame and
  * silently drops the rest, which is right for an interrupted write and wrong for a damaged log: acknowledged commits
  * would vanish, and the next write would destroy the evidence.
+ *
+ * A broken header is damage with every setting: SQLite syncs the header of a new log before the first frame, with FULL
+ * and with NORMAL, and never writes zeros there. A log of zeros alone is what a file system may leave of one that was
+ * never synced, so it has no commits.
  */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { endianness } from 'node:os'
@@ -9,6 +13,7 @@ import { endianness } from 'node:os'
 const HEADER = 32
 const FRAME_HEADER = 24
 const FRAMES_AT_ONCE = 128
+const ZEROS_AT_ONCE = 65_536
 const MAGIC = 0x377f0682
 
 /** Contents of a log. `lost`: commits after the first broken frame that belong to the same run of the log. */
@@ -25,7 +30,7 @@ export function inspectLog(path: string): LogState {
   try {
     for (let seen = nothing as LogState; ; ) {
       const header = readAt(file, 0, HEADER)
-      if (header.length < HEADER || header.every((byte) => byte === 0)) return nothing
+      if (header.length < HEADER || (isZero(header) && isZeroFrom(file, HEADER))) return nothing
       const state = scan(file, header)
       const sound = state.lost === 0 && !state.headerBroken
       // Another process may be writing, or may have restarted the log; real damage stays the same.
@@ -103,6 +108,18 @@ const IS_LITTLE_HOST = endianness() === 'LE'
 
 function swapped(bytes: Buffer, from: number, to: number): Buffer {
   return Buffer.concat([bytes.subarray(from, to)]).swap32()
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0)
+}
+
+function isZeroFrom(file: number, start: number): boolean {
+  for (let at = start; ; at += ZEROS_AT_ONCE) {
+    const bytes = readAt(file, at, ZEROS_AT_ONCE)
+    if (!isZero(bytes)) return false
+    if (bytes.length < ZEROS_AT_ONCE) return true
+  }
 }
 
 function readAt(file: number, at: number, length: number): Buffer {

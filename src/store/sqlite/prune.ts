@@ -10,7 +10,7 @@ import type { Database } from './database.ts'
 import { catchUp } from './derived.ts'
 import { basesOf, turnOf, viewOf } from './reader.ts'
 import { type ContextRow, contextById, insertBase } from './rows.ts'
-import { advance, dropBlobs, type WriteContext, writeEntry } from './writer.ts'
+import { advance, dropBlobs, KEPT_TYPES, type WriteContext, writeEntry } from './writer.ts'
 
 const SLICE = 5000
 
@@ -77,7 +77,7 @@ function deleteSome(
   db: Database,
   { context, above, upTo, limit }: PruneRange & { readonly context: number; readonly limit: number },
 ): number {
-  const range = `FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
+  const range = `FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type NOT IN ${KEPT_TYPES}`
   const beyond = db.get(`SELECT seq ${range} ORDER BY seq LIMIT 1 OFFSET ?`, context, above, upTo, limit)
   const last = beyond === undefined ? upTo : (beyond[0] as number) - 1
   dropBlobs(db, { context, above, upTo: last })

@@ -10,7 +10,7 @@ import {
 import { turnKey, turnRange } from '../derive.ts'
 import { hashOf } from '../encode.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
-import { type BaseMark, clip, type Lineage, type Link, lineageOf, type Segment } from '../lineage.ts'
+import { type BaseMark, clip, type Lineage, type Link, lineageOf, type ReadPart } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { Cell, Database } from './database.ts'
@@ -30,6 +30,8 @@ import { Damage, isDamage } from './sqlite-errors.ts'
 // A bare parameter as the limit makes SQLite prepare the statement again for each run: hence `+ 0`.
 const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ? + 0`
 const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ? + 0`
+const KEPT_OLDEST = OLDEST.replace('ORDER', `AND type = 'artifact' ORDER`)
+const KEPT_NEWEST = NEWEST.replace('ORDER', `AND type = 'artifact' ORDER`)
 const ONE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq = ?`
 
 /** A conversation to read: its head, its lineage, and unstored derived rows. */
@@ -58,7 +60,7 @@ export function readEntries(db: Database, view: View, range: Port.ReadRange): En
   if (turn === undefined) return []
   const found: Entry[] = []
   const first = Math.ceil(Math.max(from, turn.from))
-  const part = { from: first, to: Math.floor(Math.min(to, turn.to, seq)), newest }
+  const part = { from: first, to: Math.floor(Math.min(to, turn.to, seq)), newest, kept: range.kept }
   for (const segment of clip(view.line, part)) {
     if (found.length >= limit) break
     const read = { segment, newest, limit: limit - found.length }
@@ -94,7 +96,7 @@ export function* ownEntries(db: Database, { id, head }: ContextRow, above: numbe
 }
 
 export function lineage(db: Database, context: ContextRow): Lineage<number> {
-  if (context.head.status === 'erased') return { segments: [] }
+  if (context.head.status === 'erased') return { segments: [], ancestry: [] }
   const links: Link<number>[] = []
   for (let at = context; ; ) {
     links.push({ id: at.id, forkedAt: at.forkedAt, bases: basesOf(db, at) })
@@ -131,7 +133,7 @@ export function lookupRows(
   const last = query.order === 'last'
   const newest = new Map<string, Port.IndexRow>()
   const add = (row: Port.IndexRow) => newest.has(row.key) || newest.set(row.key, row)
-  for (const { id, to } of line.segments) {
+  for (const { id, to } of line.ancestry) {
     const { index, key, prefix = '', after = '' } = query
     for (const { row } of fresh.filter((it) => it.context === id && it.index === index && it.row.seq <= to))
       if (key === undefined ? byCodePoint(row.key, after) > 0 && row.key.startsWith(prefix) : row.key === key)
@@ -290,20 +292,22 @@ function memoised(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
 }
 
 interface SegmentRead {
-  readonly segment: Segment<number>
+  readonly segment: ReadPart<number>
   readonly newest: boolean
   readonly limit: number
 }
 
 function readSegment(db: Database, key: ContextKey, { segment, newest, limit }: SegmentRead): Entry[] {
-  const { id, from, to } = segment
+  const { id, from, to, isPruned } = segment
+  const source = { key, context: id, blob: blobReader(db, key) }
+  if (isPruned)
+    return db.all(newest ? KEPT_NEWEST : KEPT_OLDEST, id, from, to, limit).map((row) => toEntry(row, source))
   const positions = (i: number) => (newest ? to - i : from + i)
   const count = Math.min(limit, to - from + 1)
   const rows = unlessDamaged(() => db.all(newest ? NEWEST : OLDEST, id, from, to, limit))
   // If the range is unreadable, find the first unreadable position by itself.
   if (rows === undefined)
     return Array.from({ length: count }, (_, i) => entryAt(db, key, { context: id, seq: positions(i) }))
-  const source = { key, context: id, blob: blobReader(db, key) }
   const entries = rows.map((row, i) => {
     if (row[0] !== positions(i)) throw unreadable(key, positions(i))
     return toEntry(row, source)
@@ -318,7 +322,7 @@ function readIntact(db: Database, key: ContextKey, { segment, newest, limit }: S
   for (let i = 0; i <= segment.to - segment.from && found.length < limit; i++) {
     const seq = newest ? segment.to - i : segment.from + i
     const entry = unlessDamaged(() => entryAt(db, key, { context: segment.id, seq }))
-    if (entry !== undefined) found.push(entry)
+    if (entry !== undefined && (!segment.isPruned || entry.type === 'artifact')) found.push(entry)
   }
   return found
 }

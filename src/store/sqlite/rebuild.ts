@@ -1,11 +1,12 @@
 /**
- * Recomputes everything but entries and blobs from the entries: head row, bases, inbox and derived indexes. Entries
- * below a base are gone; their intact rows are kept.
+ * Recomputes everything but entries and blobs from the entries: head row, bases, inbox, derived indexes and references
+ * to blobs. Entries below a base are gone; their intact rows are kept.
  */
 import type { ContextKey, Entry, EntryData } from '../../protocol/index.ts'
 import { encode } from '../encode.ts'
 import { headFrom, sameHead } from '../history.ts'
 import type { Head } from '../port.ts'
+import { rebuildUses } from './blob-use.ts'
 import type { Database } from './database.ts'
 import { derive, forgetProgress } from './derived.ts'
 import { fileEntry, unfile } from './inbox.ts'
@@ -35,6 +36,7 @@ export function rebuild(
   // Recomputing must not turn a lost tail into the truth.
   if (head === undefined || (intact && head.seq < row.head.seq))
     throw unreadable(key, (head?.seq ?? above) + 1)
+  rebuildUses(writing.db, context.id, key)
   const right = intact && sameHead(head, row.head)
   const kept = right ? row.head : head
   putContext(writing.db, { ...context, head: kept, derivedSeq: kept.seq, derivedBy: writing.derivedBy })

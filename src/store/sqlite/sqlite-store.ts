@@ -5,6 +5,7 @@
  * `data_version`, a counter in shared memory, every `pollMs` while there are watchers.
  */
 
+import { resolve } from 'node:path'
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
   type ContextKey,
@@ -77,6 +78,8 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sql
 
 class FileStore implements SqliteStore {
   readonly path: string
+  /** The path as it was when the store was opened: the process may change its folder. */
+  readonly #file: string
   readonly #db: Database
   readonly #writing: writer.WriteContext
   readonly #bell = new Bell()
@@ -95,6 +98,7 @@ class FileStore implements SqliteStore {
     const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
     const derivedBy = setName(derivations)
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
+    this.#file = resolve(path)
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
     const headCache = new HeadCache(this.#db)
@@ -296,7 +300,7 @@ class FileStore implements SqliteStore {
   }
 
   async backup(target: string): Promise<void> {
-    await backupFile(this.path, target)
+    await backupFile(this.#file, target)
   }
 
   async close(): Promise<void> {

@@ -22,6 +22,7 @@ import {
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
 import { checkParent, decideAppend, epochOf, isOfErased, missingBlob, refuseRenewal } from '../rules.ts'
+import { unusedBlobs, useBlob } from './blob-use.ts'
 import type { Database } from './database.ts'
 import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
 import type { HeadCache } from './head-cache.ts'
@@ -203,10 +204,6 @@ export function writeEntry({ db }: WriteContext, context: ContextRow, writing: W
   if (entry.key !== undefined || entry.takes !== undefined) fileEntry(db, context, writing)
 }
 
-function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blob: number }): void {
-  db.run('INSERT OR IGNORE INTO blob_use (context, seq, blob) VALUES (?, ?, ?)', id, seq, blob)
-}
-
 /** Advances the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
 export function advance(
   writing: WriteContext,
@@ -278,18 +275,21 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   return [head.key, ...below]
 }
 
-/** Removes the blob references of a range of entries, its bases excepted, and the blobs without other references. */
+/** The types of `outlivesPrune`. */
+export const KEPT_TYPES = `('base', 'artifact')`
+
+/** Removes the blob references of a range of entries, those that pruning keeps excepted, and blobs without references. */
 export function dropBlobs(
   db: Database,
   { context, above, upTo }: { context: number; above: number; upTo: number },
 ): void {
-  const stretch =
-    'context = ? AND seq > ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM base b WHERE b.context = blob_use.context AND b.seq = blob_use.seq)'
+  const stretch = `context = ? AND seq > ? AND seq <= ? AND NOT EXISTS
+    (SELECT 1 FROM entry e WHERE e.context = blob_use.context AND e.seq = blob_use.seq AND e.type IN ${KEPT_TYPES})`
   const blobs = db.all(`SELECT DISTINCT blob FROM blob_use WHERE ${stretch}`, context, above, upTo)
   db.run(`DELETE FROM blob_use WHERE ${stretch}`, context, above, upTo)
-  for (const [blob] of blobs)
-    db.run(
-      'DELETE FROM blob WHERE id = ? AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob_use.blob = blob.id)',
-      blob as number,
-    )
+  const unused = unusedBlobs(
+    db,
+    blobs.map(([blob]) => blob as number),
+  )
+  for (const blob of unused) db.run('DELETE FROM blob WHERE id = ?', blob)
 }

@@ -1,7 +1,7 @@
 /** Large payloads: inside of entries, invisible to readers (R16), and as blobs that entries name. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../../protocol/index.ts'
+import { HoldfastError, type JsonObject } from '../../protocol/index.ts'
 import { headIsRebuilt, lines, refused, same } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { ANN, entry, input, keyOf, note, Talk, turnStart } from './talk.ts'
@@ -121,6 +121,27 @@ export const blobCases: readonly ContractCase[] = subject('blobs', {
     assert.equal((await store.getBlob(ANN, hash))?.length, bytes.length)
     assert.equal(await store.getBlob(ANN, sha256(Buffer.from('other'))), undefined)
     assert.equal(await store.getBlob(ANN, 'no hash'), undefined)
+  },
+
+  'bytes that no entry names yet may go with another conversation; put them again, then append (R16)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const bytes = Buffer.from('in two conversations')
+    const refs = [await talk.store.putBlob(ANN, bytes)]
+    await talk.claim({ entries: [{ ...note('one'), refs }] })
+    const other = new Talk(talk.store, keyOf('other'))
+    await talk.store.putBlob(ANN, bytes)
+    await talk.store.erase(talk.key)
+    const { epoch, last } = await other.claim()
+    const append = { key: other.key, id: 'two', since: last, epoch, entries: [{ ...note('two'), refs }] }
+    const error = await talk.store.append(append).catch((reason: unknown) => reason)
+    if (HoldfastError.is(error)) {
+      assert.deepEqual([error.code, error.retry, error.details['hash']], ['invalid-entry', 'later', refs[0]])
+      await talk.store.putBlob(ANN, bytes)
+      await talk.store.append(append)
+    }
+    assert.deepEqual(Buffer.from((await talk.store.getBlob(ANN, refs[0] ?? '')) ?? []), bytes)
   },
 
   'an entry may name blobs that are there, and no others (R16)': async (trial) => {

@@ -12,9 +12,9 @@ const FORMAT = 9001
 export const eraseCases: readonly ContractCase[] = subject('erase', {
   'an erased conversation shows nothing but that it was erased (R15)': async (trial) => {
     const talk = await turns(trial, 3)
-    await pruneContext(talk.store, talk.key, { keepTurns: 2 })
+    const { base } = await pruneContext(talk.store, talk.key, { keepTurns: 2 })
     await talk.post('waiting')
-    await talk.claim({ leaseMs: 60_000 })
+    await talk.claim({ leaseMs: 60_000, since: base })
     await talk.store.saveSnapshot(talk.key, { seq: 15, format: FORMAT, state: {} })
     const { createdAt } = await talk.head()
     trial.clock.advance(10)

@@ -191,6 +191,7 @@ const steps: Record<string, (story: Story) => Promise<void>> = {
     const session = await loadSession(story.store, story.talk.key, upTo)
     const request = { key: story.talk.key, upTo, position: positionOf(session), session }
     await story.try(story.store.prune(request), 'in-use', 'not-found')
+    story.talk.since = (await story.talk.head()).base
   },
 }
 

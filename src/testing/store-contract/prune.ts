@@ -1,12 +1,12 @@
 /** Pruning: appends a base and deletes the entries below it, except those that a fork still reads (R15). */
 import assert from 'node:assert/strict'
 import { loadSession, positionOf as positionIn, pruneContext } from '../../journal/index.ts'
-import type { PruneReceipt } from '../../store/index.ts'
+import type { LookupQuery, PruneReceipt } from '../../store/index.ts'
 import { headIsRebuilt, keys, lines, positions, refused, same } from './assertions.ts'
 import { sha256, text } from './blobs.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { forkOf, turns } from './fork.ts'
-import { ANN, input, keyOf, note, release, Talk, turnEnd, turnStart } from './talk.ts'
+import { ANN, entry, input, keyOf, note, release, Talk, turnEnd, turnStart } from './talk.ts'
 
 export const pruneCases: readonly ContractCase[] = subject('prune', {
   'pruning appends a base and deletes what lies below it (R15)': async (trial) => {
@@ -127,6 +127,24 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     assert.equal((await talk.store.due()).length, 1)
   },
 
+  'a driver that has seen nothing since a prune is refused: it may repeat a pruned append (R5, R15)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const { epoch } = await talk.claim({ leaseMs: 60_000 })
+    const append = { key: talk.key, id: 'mine', since: 1, epoch, entries: [note('once')] }
+    await talk.store.append(append)
+    await pruneTo(talk, 2)
+    const claim = { driver: 'd2', leaseMs: 1000, force: true } as const
+    const late = [append, { ...append, id: 'other' }, { key: talk.key, id: 'claim', since: 0, claim }]
+    for (const request of late) await refused('moved', talk.store.append(request))
+    assert.deepEqual(lines(await talk.read()), ['3 base'])
+    await talk.append({ inbox: [input('a')], since: 0 })
+    await talk.store.append({ ...append, id: 'next', since: 2 })
+    assert.deepEqual(lines(await talk.read()), ['3 base', '4 input', '5 note'])
+    await talk.store.append({ key: talk.key, id: 'claim', since: 5, claim })
+  },
+
   'what a fork still reads is kept, until the fork is erased (R15)': async (trial) => {
     const talk = await turns(trial, 3)
     const fork = await forkOf(talk, 'fork', 7)
@@ -158,6 +176,29 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     assert.deepEqual(positions(await fork.read()), [17, 18, 19, 20, 21, 22, 23])
     assert.equal((await talk.read()).length, 10)
     await headIsRebuilt(talk.store, fork.key)
+  },
+
+  'a pruned fork keeps the index rows of its parent up to the fork point (R13, R15)': async (trial) => {
+    const talk = await turns(trial, 2)
+    const fork = await forkOf(talk, 'fork', 10)
+    await fork.turn(3)
+    const below = await forkOf(fork, 'below', 16)
+    await talk.turn(3)
+    const rows = async ({ store, key }: Talk, query: Omit<LookupQuery, 'index'> = {}) =>
+      (await store.lookup(key, { index: 'turn', ...query })).map((row) => [Number(row.key), row.seq])
+    const expected = [await rows(fork), await rows(below)]
+    assert.deepEqual(expected[0], [
+      [1, 3],
+      [2, 8],
+      [3, 14],
+    ])
+    await pruneTo(below, 17)
+    await pruneTo(fork, 16)
+    assert.deepEqual([await rows(fork), await rows(below)], expected)
+    assert.deepEqual(await rows(below, { key: '2'.padStart(12, '0') }), [[2, 8]])
+    assert.deepEqual(await fork.read({ turn: 1 }), [])
+    for (const { key } of [fork, below]) await headIsRebuilt(talk.store, key)
+    assert.deepEqual([await rows(fork), await rows(below)], expected, 'also after a rebuild')
   },
 
   "a fork at a base keeps that base, with all that is in it, through its parent's next prune (R15, R16)":
@@ -200,6 +241,40 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     assert.equal((await talk.store.getBlob(ANN, sha256(two)))?.length, two.length)
   },
 
+  'artifact entries outlive a prune with their blobs, for those who ask for them (R15, R16)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const refs = [await talk.store.putBlob(ANN, Buffer.from('a picture'))]
+    const change = { artifactId: 'a', kind: 'file', op: 'write', version: 1, chunk: 1, chunks: 1 }
+    const artifact = entry('artifact', 0, { ...change, bytes: 9, totalBytes: 9, complete: true })
+    await talk.claim({ entries: [note('x'), { ...artifact, refs }, note('y'), release()] })
+    const before = await talk.read({ from: 3, to: 3 })
+    const fork = await forkOf(talk, 'fork', 4)
+    await fork.turn(1)
+    await pruneTo(fork, 10)
+    await talk.store.erase(fork.key)
+    assert.deepEqual(await pruneTo(talk, 5), { deleted: 4, base: 5 })
+    await talk.turn(1)
+    assert.deepEqual(await pruneTo(talk, 11), { deleted: 5, base: 11 })
+    assert.deepEqual(lines(await talk.read()), ['12 base'])
+    assert.deepEqual(await talk.read({ from: 3, to: 3 }), [])
+    assert.deepEqual(await talk.read({ from: 3, to: 3, kept: true }), before)
+    assert.deepEqual(await talk.read({ to: 2, kept: true }), [])
+    assert.deepEqual(lines(await talk.read({ kept: true })), ['3 artifact', '12 base'])
+    assert.deepEqual(lines(await talk.read({ kept: true, order: 'newest', limit: 2 })), [
+      '12 base',
+      '3 artifact',
+    ])
+    assert.deepEqual(lines(await talk.read({ kept: true, limit: 1 })), ['3 artifact'])
+    assert.equal((await talk.store.getBlob(ANN, refs[0] ?? ''))?.length, 9)
+    await headIsRebuilt(talk.store, talk.key)
+    const later = await forkOf(talk, 'later')
+    assert.deepEqual(await later.read({ from: 3, to: 3, kept: true }), before, 'a fork reads them, too')
+    await talk.store.erase(talk.key)
+    assert.equal(await talk.store.getBlob(ANN, refs[0] ?? ''), undefined)
+  },
+
   'turns are kept whole by those who ask for turns (R15)': async (trial) => {
     const talk = await turns(trial, 4)
     await talk.post('waiting since turn four')
@@ -211,7 +286,10 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
   },
 })
 
-async function pruneTo({ store, key }: Talk, upTo: number): Promise<PruneReceipt> {
+async function pruneTo(talk: Talk, upTo: number): Promise<PruneReceipt> {
+  const { store, key } = talk
   const session = await loadSession(store, key, upTo)
-  return store.prune({ key, upTo, position: positionIn(session), session })
+  const receipt = await store.prune({ key, upTo, position: positionIn(session), session })
+  talk.since = receipt.base
+  return receipt
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { headIsRebuilt, lines, positions, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
-import { keyOf, note, Talk, turnEnd, turnStart } from './talk.ts'
+import { ANN, entry, input, keyOf, note, Talk, turnEnd, turnStart } from './talk.ts'
 import type { Trial } from './trial.ts'
 
 const readingFacts = subject('reading', {
@@ -23,6 +23,36 @@ const readingFacts = subject('reading', {
     assert.deepEqual(await talk.read({ from: 11 }), [])
     assert.deepEqual(await talk.read({ to: 0 }), [])
     assert.deepEqual(await talk.read({ from: 5, to: 4 }), [])
+  },
+
+  'objects that callers gave or got may be changed, and the journal stays as it is (R12)': async (trial) => {
+    const { store } = await trial.talk()
+    const refs = [await store.putBlob(ANN, Buffer.from('bytes'))]
+    const seen = [{ entity: 'order', id: 'o-1', parent: { entity: 'site', id: 's-1' } }]
+    const result = entry('tool.end', 1, { callId: 'c', status: 'ok', output: {}, seen })
+    const request = {
+      key: { ...keyOf() },
+      id: 'one',
+      since: 0,
+      inbox: [input('a')],
+      claim: { driver: 'd', leaseMs: 60_000 },
+      entries: [turnStart(1, 'a'), { ...result, refs }, turnEnd(1)],
+    }
+    const look = async () => [
+      await store.read(keyOf()),
+      await store.head(keyOf()),
+      await store.lookup(keyOf(), { index: 'thing' }),
+      await store.lookup(keyOf(), { index: 'outcome' }),
+      (await store.list({ owner: ANN })).heads,
+      await store.scan(),
+    ]
+    const receipt = await store.append(request)
+    const before = await look()
+    const copy = structuredClone(before)
+    for (const changed of [request, receipt, before]) {
+      spoil(changed)
+      assert.deepEqual(await look(), copy)
+    }
   },
 
   'a limit counts from the end that is asked for': async (trial) => {
@@ -177,4 +207,13 @@ async function tenEntries(trial: Trial): Promise<Talk> {
   const talk = await trial.talk()
   await talk.claim({ entries: Array.from({ length: 9 }, (_, i) => note(`${i + 1}`)) })
   return talk
+}
+
+/** Changes everything in a value that can be changed. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner === 'object') spoil(inner)
+    else Reflect.set(value, name, typeof inner === 'number' ? 7777 : 'spoiled')
+  }
 }

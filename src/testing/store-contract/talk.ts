@@ -37,6 +37,8 @@ export interface Claiming {
 export class Talk {
   readonly store: Store
   readonly key: ContextKey
+  /** The `since` of requests without one. A driver's may not lie below the base of a prune. */
+  since = 0
 
   constructor(store: Store, key: ContextKey) {
     this.store = store
@@ -44,7 +46,7 @@ export class Talk {
   }
 
   append(request: Omit<AppendRequest, 'key' | 'id' | 'since'> & Partial<AppendRequest>): Promise<Receipt> {
-    return this.store.append({ key: this.key, id: newId(), since: 0, ...request })
+    return this.store.append({ key: this.key, id: newId(), since: this.since, ...request })
   }
 
   /** Posts inputs whose text is their key. */
@@ -52,7 +54,12 @@ export class Talk {
     return this.append({ inbox: keys.map((key) => input(key)) })
   }
 
-  claim({ driver = 'd1', leaseMs = LEASE_MS, entries = [], since = 0 }: Claiming = {}): Promise<Receipt> {
+  claim({
+    driver = 'd1',
+    leaseMs = LEASE_MS,
+    entries = [],
+    since = this.since,
+  }: Claiming = {}): Promise<Receipt> {
     return this.append({ claim: { driver, leaseMs }, entries, since })
   }
 

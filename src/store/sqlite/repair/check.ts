@@ -7,6 +7,7 @@ import { type ContextKey, HoldfastError } from '../../../protocol/index.ts'
 import { STANDARD_DERIVATIONS } from '../../derive.ts'
 import { hashOf } from '../../encode.ts'
 import { headFrom, sameHead } from '../../history.ts'
+import { wrongUses } from '../blob-use.ts'
 import { Database } from '../database.ts'
 import { pendingInbox } from '../inbox.ts'
 import { inspectLog } from '../log.ts'
@@ -53,6 +54,11 @@ export async function checkSqlite(path: string): Promise<StoreCheck> {
   }
 }
 
+/** Entries below the base that pruning keeps and readers may ask for. */
+const KEPT = `SELECT seq FROM entry WHERE context = ? AND seq <= ? AND type = 'artifact'`
+
+const STRAY_USE = `SELECT 1 FROM blob_use WHERE context NOT IN (SELECT id FROM context WHERE status <> 'erased') LIMIT 1`
+
 class Check {
   readonly #db: Database
   readonly #problems: Problem[]
@@ -87,9 +93,20 @@ class Check {
     await this.#rows('derived', 'idx, key, seq, value', context)
     await this.#rows('derived_upto', 'idx, seq', context)
     await this.#rows('snapshot', 'format, seq, state', context)
+    await this.#try('blob', key, () => {
+      for (const seq of wrongUses(this.#db, id, key))
+        this.#problems.push({
+          kind: 'blob',
+          key,
+          seq,
+          message: `The blobs of entry ${seq} are not marked as used.`,
+        })
+    })
     const view = await this.#try('head', key, () => viewOf(this.#db, context))
     if (view === undefined) return 0
     const { intact, damaged } = await this.#entries(view)
+    for (const [seq] of this.#db.all(KEPT, id, context.head.base))
+      await this.#try('entry', key, () => entryAt(this.#db, key, { context: id, seq: seq as number }))
     if (damaged === 0) await this.#try('head', key, () => this.#computed(view))
     return intact
   }
@@ -148,6 +165,10 @@ class Check {
   }
 
   async #blobs(): Promise<void> {
+    await this.#try('blob', undefined, () => {
+      if (this.#db.get(STRAY_USE) !== undefined)
+        this.#problems.push({ kind: 'blob', message: 'A blob is marked as used by no conversation.' })
+    })
     const ids = (await this.#try('file', undefined, () => this.#db.all('SELECT id FROM blob'))) ?? []
     for (const [id] of ids) {
       await this.#try('blob', undefined, () => {

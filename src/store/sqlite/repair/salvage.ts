@@ -211,10 +211,7 @@ async function copyLive(
       if (findContext(db, key) !== undefined) throw refused('exists', `${keyText(key)} is there twice`)
       const context = stored === undefined ? unlinked(id, key) : withParent(db, stored)
       putContext(db, { ...context, head: { ...context.head, seq: 0 } })
-      for (const { row, entry } of found.filter((item) => item.entry.seq <= last)) {
-        db.run(ENTRY_INTO, ...row, id)
-        useBlobs(db, { key, id, row, entry })
-      }
+      for (const { row } of found.filter((item) => item.entry.seq <= last)) db.run(ENTRY_INTO, ...row, id)
       if (stored === undefined) putContext(db, restoreParent(db, context))
       copyOldRows(db, remains, (live[0]?.entry.seq ?? 1) - 1)
       rebuild(writing, key)
@@ -243,19 +240,6 @@ function copyOldRows(db: Database, { damaged, id }: ContextRemains, below: numbe
     'INSERT OR IGNORE INTO derived (idx, key, seq, value, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.rowsOf('idx, key, seq, value, crc', 'derived', id))
     if ((row[2] as number) <= below && checksumMatches(row, id)) db.run(derived, ...row, id)
-}
-
-function useBlobs(
-  db: Database,
-  { key, id, row, entry }: Rows & { readonly key: ContextKey; readonly id: number },
-): void {
-  const { cuts = [] } = JSON.parse((row[6] as string | null) ?? '{}') as {
-    cuts?: readonly { hash: string }[]
-  }
-  const use = `INSERT OR IGNORE INTO blob_use (context, seq, blob)
-    SELECT ?, ?, id FROM blob WHERE tenant = ? AND actor = ? AND hash = ?`
-  for (const hash of [...cuts.map((cut) => cut.hash), ...(entry.refs ?? [])])
-    db.run(use, id, entry.seq, key.tenant, key.actor, hash)
 }
 
 /** Drops a parent that could not be copied. */
