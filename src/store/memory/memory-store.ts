@@ -393,9 +393,8 @@ class MemoryStore implements Port.Store {
   }
 
   #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
-    for (const { refs } of entries)
-      if (refs !== undefined)
-        for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
+    for (const { refs = [] } of entries)
+      for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
   }
 
   /** Everything that can fail about an entry happens here, before any write. */
