@@ -67,8 +67,8 @@ it('a file of src/entry has exports of other files and nothing else', () => {
   expect(others).toEqual([])
 })
 
-/** Shortcuts of the stores in this package: `contextKey`, `decode` and all derivations do the same. */
-const SPEED_ONLY = ['KeyCheck', 'derivationsByType', 'isShared', 'readerData']
+/** Shortcuts of the stores in this package: `contextKey`, `decode`, all derivations and `structuredClone` do the same. */
+const SPEED_ONLY = ['KeyCheck', 'copyHead', 'derivationsByType', 'isShared', 'jsonCopy', 'readerData']
 
 it('holdfast/store has what the stores of this package use, and nothing else', () => {
   const memory = valuesFromStoreRoom('src/store/memory/**/*.ts')
