@@ -82,11 +82,12 @@ export class Context {
   }
 
   write({ entry, encoded, append, derived }: PreparedEntry): void {
-    const { seq, turn, at, type, v, key, takes, refs, optional } = entry
+    const { seq, turn, at, type, v, key, optional } = entry
     const { json, cuts } = encoded
     // Copies: the receipt has these lists, and a caller may change them.
-    const lists = { takes: takes && [...takes], refs: refs && [...refs] }
-    this.rows.set(seq, { seq, turn, at, type, v, key, ...lists, optional, json, cuts, append })
+    const takes = entry.takes && [...entry.takes]
+    const refs = entry.refs && [...entry.refs]
+    this.rows.set(seq, { seq, turn, at, type, v, key, takes, refs, optional, json, cuts, append })
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)
