@@ -84,7 +84,7 @@ function pathsIn(
     .map((word) => judgedPath(cwd, place, word))
 }
 
-/** What may be the value in a word of short options: `-f.env`, and after others, `-vf.env`. */
+/** Possible values in a word of short options: `-f.env`, and after others, `-vf.env`. */
 function valuesOf(word: string): readonly string[] {
   if (!/^-\w./.test(word)) return []
   const most = Math.min(word.length, LONGEST_OPTIONS)

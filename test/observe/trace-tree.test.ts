@@ -7,6 +7,7 @@ import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import type { Tool } from '../../src/tool/index.ts'
 import { asking, calls, probe } from '../turn/kit.ts'
 
 function outline({ trace, below }: TraceTree, depth = 0): string[] {
@@ -21,6 +22,26 @@ function outline({ trace, below }: TraceTree, depth = 0): string[] {
     const line = `${'  '.repeat(depth)}${entry.type}${name === '' ? '' : ` ${name}`}`
     return [line, ...inner.flatMap((child) => outline(child, depth + 1))]
   })
+}
+
+/** A model and its tools as two nodes, round after round. */
+async function runRounds({
+  store,
+  model,
+  tools,
+}: {
+  store: Store
+  model: ScriptedModel
+  tools: Tool[]
+}): Promise<void> {
+  const flow = graph({ name: 'flow', state: { messages: list<Message>() } })
+    .addNode('model', modelNode({ model, tools }))
+    .addNode('tools', toolNode({ tools }))
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
+    .addEdge('tools', 'model')
+    .compile({ store })
+  await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
 }
 
 it('nests a sub-agent in its call, and its own calls in it', async () => {
@@ -82,14 +103,7 @@ it('nests each round of a tool node in its task, though the rounds share a conve
   const store = memoryStore()
   const tools = [probe('read'), probe('save')]
   const model = new ScriptedModel([calls('read'), calls('save'), 'Done.'])
-  const flow = graph({ name: 'flow', state: { messages: list<Message>() } })
-    .addNode('model', modelNode({ model, tools }))
-    .addNode('tools', toolNode({ tools }))
-    .addEdge(START, 'model')
-    .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
-    .addEdge('tools', 'model')
-    .compile({ store })
-  await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
+  await runRounds({ store, model, tools })
   expect(outline(await readTraceTree(store, { ...LOCAL_OWNER, contextId: 'run' }))).toEqual([
     'user_input',
     ...['node_execution model', '  llm_call', '  turn_result'],
@@ -105,14 +119,7 @@ it('has all rounds that share a conversation, however many entries a read return
   const store = memoryStore()
   const tools = [probe('read')]
   const model = new ScriptedModel([...Array.from({ length: 8 }, () => calls('read')), 'Done.'])
-  const flow = graph({ name: 'flow', state: { messages: list<Message>() } })
-    .addNode('model', modelNode({ model, tools }))
-    .addNode('tools', toolNode({ tools }))
-    .addEdge(START, 'model')
-    .addConditionalEdges('model', ({ messages }) => (pendingCalls(messages).length > 0 ? 'tools' : END))
-    .addEdge('tools', 'model')
-    .compile({ store })
-  await flow.invoke({ messages: [{ role: 'user', content: 'Go' }] }, { contextId: 'run' })
+  await runRounds({ store, model, tools })
   const pages: Pick<Store, 'read' | 'list' | 'head'> = {
     read: (key, query) => store.read(key, { ...query, limit: Math.min(query?.limit ?? 10, 10) }),
     list: (query) => store.list(query),

@@ -320,7 +320,7 @@ class Server {
     const answered = { route, status, ms, ...defined({ caller: seen.caller, code: problem?.code }) }
     this.#logged(accessLine(request, answered))
     if (seen.visitorKey !== undefined) response.headers.set(VISITOR_KEY, seen.visitorKey)
-    // Nobody reads the body of an answer to HEAD: a stream gives its place back.
+    // An answer to HEAD has no body: a stream gives its place back.
     if (request.method === 'HEAD') await response.body?.cancel()
     return this.#finished(request, response)
   }
