@@ -16,9 +16,11 @@ import { begunAnew, erased, isOfErased, orphan } from './rules.ts'
 /** Enough for a fork at a recent point to find a snapshot that is not newer. */
 export const KEPT_SNAPSHOTS = 4
 
-/** True for entries that pruning keeps: a base starts a fold, and no fold has the content of artifacts. */
+/** The types of entries that pruning keeps: a base starts a fold, and no fold has the content of artifacts. */
+export const TYPES_THAT_OUTLIVE_PRUNE: readonly string[] = ['base', 'artifact']
+
 export function outlivesPrune(type: string): boolean {
-  return type === 'base' || type === 'artifact'
+  return TYPES_THAT_OUTLIVE_PRUNE.includes(type)
 }
 
 /** The first entry of a fork; throws if refused. `parentBase`: where the parent's readable past begins. */

@@ -85,6 +85,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Port.Store {
 const NONE: readonly number[] = []
 const EMPTY_INBOX: ReadonlyMap<string, InboxFact> = new Map()
 
+const NO_REFS: readonly string[] = []
+
 class MemoryStore implements Port.Store {
   readonly #clock: Clock
   readonly #liveness: (driver: string) => Liveness
@@ -217,10 +219,8 @@ class MemoryStore implements Port.Store {
     this.#checkOpen()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
-    return due
-      .sort((a, b) => a.activeAt - b.activeAt)
-      .slice(0, limitOf(limit, 100))
-      .map(copyHead)
+    due.sort((a, b) => a.activeAt - b.activeAt)
+    return due.slice(0, limitOf(limit, 100)).map(copyHead)
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
@@ -393,7 +393,7 @@ class MemoryStore implements Port.Store {
   }
 
   #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
-    for (const { refs = [] } of entries)
+    for (const { refs = NO_REFS } of entries)
       for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
   }
 

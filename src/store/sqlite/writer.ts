@@ -17,6 +17,7 @@ import {
   KEPT_SNAPSHOTS,
   recreatedHead,
   recreateEntry,
+  TYPES_THAT_OUTLIVE_PRUNE,
   tombstone,
 } from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
@@ -275,8 +276,8 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   return [head.key, ...below]
 }
 
-/** The types of `outlivesPrune`. */
-export const KEPT_TYPES = `('base', 'artifact')`
+/** In SQL. */
+export const KEPT_TYPES: string = `('${TYPES_THAT_OUTLIVE_PRUNE.join("', '")}')`
 
 /** Removes the blob references of a range of entries, those that pruning keeps excepted, and blobs without references. */
 export function dropBlobs(
