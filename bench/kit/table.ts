@@ -22,7 +22,10 @@ function table(rows: readonly (readonly Cell[])[], indent: string = '  '): strin
   return rows.map((row) => `${indent}${line(row)}`.trimEnd()).join('\n')
 }
 
-export function caseText({ name, title, measured, notMeasured }: Case, rows: readonly Row[]): string {
+export function caseText(
+  { name, title, measured, notMeasured }: Omit<Case, 'run'>,
+  rows: readonly Row[],
+): string {
   const head = ['', 'baseline', '', 'measured', '', 'ratio', '(quartiles)', 'budget'].map(
     (text): Cell => [text, 'dim'],
   )
