@@ -3,13 +3,14 @@
  * would leave unexplained or still needs. Where the evidence is thin or two tools are near, nothing is chosen.
  */
 import { type Filled, fillArguments } from './fill.ts'
-import { ASKING, LIGHT, LOOKING, NAMELESS, QUIET, STOP } from './lexicon.ts'
-import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isTold, isWhQuestion } from './mood.ts'
+import { ASKING, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
+import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isWhQuestion } from './mood.ts'
 import { referredTo } from './pointed.ts'
 import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
 import { latestOf, mentioned, type Row } from './rows.ts'
 import { isLabel, kindOf, type Things, takesRow } from './things.ts'
 import { isAlike, lookupsFor, type Profile, WEIGHT } from './tools.ts'
+import { uncoveredVerbs } from './uncovered-verbs.ts'
 
 /** The evidence for a tool in the words alone. */
 export interface Match {
@@ -134,6 +135,7 @@ export function matchOf(profile: Profile, request: Request, context: ReadonlySet
   const nouns = new Set<string>()
   let about = 0
   let isDescribed = false
+  const isQuestion = isWhQuestion(request) || said.some(({ word }) => ASKING.has(word))
   for (const [at, token] of said.entries()) {
     if (isInValue(request, at)) continue
     const strength = verbStrength(profile, request, at)
@@ -144,7 +146,9 @@ export function matchOf(profile: Profile, request: Request, context: ReadonlySet
     const weight = Math.max(0, ...token.keys.map((key) => profile.weights.get(key) ?? 0))
     if (own.length === 0 && strength === 0 && weight >= WEIGHT.param) about += 0.1
     const isNoun = token.verbs.length === 0 || (token.keys.length > 1 && !isAsked(request, at))
-    const isOwn = weight === WEIGHT.description || weight === WEIGHT.shared || weight === WEIGHT.name
+    // Words by which other tools describe the same thing say little to a question.
+    const isOwn =
+      weight === WEIGHT.description || weight === WEIGHT.name || (weight === WEIGHT.shared && !isQuestion)
     const isParam = profile.tool.params.some(({ keys }) => keys.some((each) => shares(each, token.keys)))
     if (isOwn && isNoun && !NAMELESS.has(token.word) && !isParam) isDescribed = true
     if (own.length > 0 || weight >= WEIGHT.param) tokens.add(at)
@@ -265,27 +269,6 @@ function asks(request: Request, at: number): boolean {
   )
 }
 
-/** Where a verb asks for something that none of the tools does, before what they do is said. */
-export function uncoveredVerbs(
-  request: Request,
-  profiles: readonly Profile[],
-  verbAt: ReadonlySet<number> = new Set(),
-): number[] {
-  const first = Math.min(...verbAt, Number.POSITIVE_INFINITY)
-  return request.tokens.flatMap((token, at) => {
-    if (token.verbs.length === 0 || QUIET.has(token.stem) || at > first) return []
-    if (!isContent(request, at) || !isAsked(request, at) || isTold(request, at)) return []
-    const isCovered = profiles.some(
-      (profile) =>
-        isAlike(profile, token) ||
-        (profile.looks && token.verbs.some((family) => LOOKING.has(family))) ||
-        profile.name.some(({ keys }) => shares(keys, token.keys)) ||
-        token.verbs.some((family) => profile.settings.has(family)),
-    )
-    return isCovered ? [] : [at]
-  })
-}
-
 /** Whether a tool may be meant at all. */
 function isPossible(
   { match, filled: { taken } }: Pick<Rated, 'match' | 'filled'>,
@@ -355,14 +338,23 @@ function rate(
     verb >= (filled.used > 0 || isTitled(filled, profile) ? VERB.look : VERB.alike) ||
     does(profile, '!search')
   const isTopic = noun >= 0.5 && (verb > VERB.none || (left === 0 && noun > 0.5))
-  const isSure = verb > 0 && (isTopic || (explains && isPlain))
+  const isSure = verb > 0 && !absorbs({ match, filled }, request) && (isTopic || (explains && isPlain))
   return { match, filled, total, isSure, isOffered: isSure || isOffered({ match, filled, isPlain }) }
 }
 
-/** Whether a tool that takes the name of a thing was given one that is written as a name. */
+/** `put on X`: any words would do for the text of what is made, and the verb is one of many meanings. */
+function absorbs({ match, filled }: Pick<Rated, 'match' | 'filled'>, { tokens }: Request): boolean {
+  const { profile, tokens: said, verbAt } = match
+  const isVague = [...said].every((at) => verbAt.has(at) && (tokens[at]?.verbs.length ?? 0) > 1)
+  return isVague && filled.used + filled.named === 0 && does(profile, '!create')
+}
+
+/** Whether a tool was given one of its choices, or the name of a thing that is written as a name. */
 function isTitled({ args }: Filled, { tool }: Profile): boolean {
   return tool.params.some(
-    (param) => isLabel(param) && /^"\p{Lu}/u.test(JSON.stringify(args[param.name] ?? '')),
+    (param) =>
+      (param.choices !== undefined && Object.hasOwn(args, param.name)) ||
+      (isLabel(param) && /^"\p{Lu}/u.test(JSON.stringify(args[param.name] ?? ''))),
   )
 }
 
@@ -402,7 +394,10 @@ function cueOf(
     /[:=→]/.test(request.text)
   if (does(profile, '!change') && isSet && isCue) return VERB.cue
   const isSpecific = named > 0 || Object.keys(args).length > 1
-  return isComplete && isSpecific && does(profile, '!create', '!change', '!select', '!assign')
+  return isComplete &&
+    isSpecific &&
+    !isStatement(request) &&
+    does(profile, '!create', '!change', '!select', '!assign')
     ? VERB.light
     : 0
 }

@@ -7,6 +7,8 @@ import {
   BEFORE_NAMES,
   CURRENT,
   ENDS,
+  LIGHT,
+  NAMELESS,
   NAMING,
   ordinalOf,
   PLACES,
@@ -30,8 +32,6 @@ export interface Gap {
 const LONGEST_RUN = 40
 /** In a longer text, words that nothing has explained say little. */
 const LONGEST_REQUEST = 200
-/** Between a word and the word of the tool that it belongs to. */
-const LINKING = new Set(['the', 'of', 's', 'a'])
 /** Signs that end a clause, without the colon. */
 const CLAUSE = /[,;.!?()\n]|:\s|\s[-–—]+\s/
 
@@ -204,74 +204,61 @@ export class Claims {
     return text.slice(tokens[from]?.start, tokens[to - 1]?.end)
   }
 
-  /** Words that nothing has explained and that are tied to words of the tool, or stand alone behind a preposition. */
+  /** The first words that nothing has explained, in a clause that speaks of the tool or alone behind a preposition. */
   residue(): string {
     const { tokens, clauseOf } = this.request
-    if (tokens.length > LONGEST_REQUEST) return ''
-    for (let at = 0; at < tokens.length; at++) {
-      let end = at
-      while (end < tokens.length && clauseOf[end] === clauseOf[at] && this.#isUnexplained(end)) end++
-      const isOther = tokens.slice(at, end).some(({ isTool }) => isTool)
-      if (end > at && !this.#isLoose(at, end) && (this.spoken.size === 0 || isOther || this.#isTied(at, end)))
-        return this.textOf(at, end)
-      at = Math.max(at, end - 1)
-    }
-    return ''
+    const from = this.left.find((at) => this.spoken.size === 0 || tokens[at]?.isTool || this.#isTied(at))
+    if (from === undefined) return ''
+    let end = from + 1
+    while (end < tokens.length && clauseOf[end] === clauseOf[from] && this.#isUnexplained(end)) end++
+    return this.textOf(from, end)
   }
 
-  /** How many words nothing has explained, wherever they stand. */
+  /** The words that nothing has explained, wherever they stand. */
   get left(): readonly number[] {
     const { tokens } = this.request
     return tokens.length > LONGEST_REQUEST
       ? []
-      : [...tokens.keys()].filter((at) => this.#isUnexplained(at) && !this.#isLoose(at, at + 1))
+      : [...tokens.keys()].filter((at) => this.#isUnexplained(at) && !this.#isLoose(at))
   }
 
   #isUnexplained(at: number): boolean {
     const { request, spoken, profile } = this
     const { stem = '', word = '', keys = [] } = request.tokens[at] ?? {}
-    if (!this.isFree(at) || spoken.has(at) || UNSPACED.test(word)) return false
+    if (!this.isFree(at) || UNSPACED.test(word)) return false
+    const weight = Math.max(0, ...keys.map((key) => profile.weights.get(key) ?? 0))
+    if (weight === WEIGHT.choice && isContent(request, at)) return true
+    if (spoken.has(at)) return false
     const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
     const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
+    const isOfMany = request.tokens[at + 1]?.isPlural === true
+    const isNew = /^(?:new|nouve(?:au|aux|l|lle|lles))$/.test(word) && !request.tokens[at]?.isName
     return (
       isMeant &&
       !isCount &&
-      !keys.some((key) => (profile.weights.get(key) ?? 0) >= WEIGHT.param) &&
-      !QUIET.has(stem) &&
-      !(/^(?:new|nouve(?:au|aux|l|lle|lles))$/.test(word) && !request.tokens[at]?.isName) &&
+      weight < WEIGHT.param &&
+      !((profile.looks ? LIGHT : QUIET).has(stem) && (NAMELESS.has(word) || !isOfMany)) &&
+      !(isNew && (isOfMany || !profile.looks)) &&
       !(profile.lists && keys.includes('=left')) &&
       !CURRENT.has(word)
     )
   }
 
-  #isTied(from: number, to: number): boolean {
+  #isTied(from: number): boolean {
     const { tokens, clauseOf } = this.request
-    const clause = clauseOf[from]
-    const own = [...this.spoken].filter((at) => clauseOf[at] === clause)
-    const words = (start: number, end: number): string[] => tokens.slice(start, end).map(({ word }) => word)
-    const first = clauseOf.indexOf(clause as number)
-    const lead = words(first, from)
-    if (own.length === 0) {
-      const others = tokens.filter((_, at) => clauseOf[at] === clause && this.#isUnexplained(at)).length
-      return BEFORE_NAMES.has(lead[0] ?? '') && lead.length <= 2 && others === to - from && to - from <= 2
-    }
-    const next = Math.min(...own.filter((at) => at >= to))
-    if (own.every((at) => at >= to)) return words(to, next).every((word) => LINKING.has(word))
-    return !(/ for (?:the|my|our|this)$/.test(` ${lead.join(' ')}`) && /^\p{Ll}/u.test(this.textOf(from, to)))
+    const clause = clauseOf[from] ?? 0
+    if ([...this.spoken].some((at) => clauseOf[at] === clause)) return true
+    const start = clauseOf.indexOf(clause)
+    const others = this.left.filter((at) => clauseOf[at] === clause)
+    return BEFORE_NAMES.has(tokens[start]?.word ?? '') && from - start <= 2 && others.length <= 2
   }
 
-  /** Adverbs, verbs of a relative clause (`the notes I kept`), and words that only tie two others (`relating to`). */
-  #isLoose(from: number, to: number): boolean {
-    const { tokens, spanOf } = this.request
-    const [word = '', next = ''] = [tokens[from]?.word, tokens[to]?.word]
-    if (to - from > 1 || spanOf[from] !== undefined || tokens[from]?.isName) return false
-    const isTie =
-      /^(?:to|of|with|for|in|at)$/.test(next) && !this.#isUnexplained(to + 1) && this.spoken.has(from - 1)
-    const [before, earlier] = [tokens[from - 1]?.word ?? '', tokens[from - 2]?.word ?? '']
-    const isRelative = this.spoken.has(from - 2) || /^(?:that|which|have|has)$/.test(earlier)
-    const isClause = isRelative && /^(?:i|we|you|they|have|has|was|were|been)$/.test(before)
-    const isSum = from === 0 && [...this.#spans].some(({ kind }) => kind === 'expression')
-    return isTie || isClause || isSum || /..(?:ly|ment)$/.test(word)
+  /** Adverbs that take nothing back, and words beside a sum. */
+  #isLoose(at: number): boolean {
+    const { word = '', isName = false } = this.request.tokens[at] ?? {}
+    if (this.request.spanOf[at] !== undefined || isName) return false
+    const isSum = [...this.#spans].some(({ kind }) => kind === 'expression')
+    return isSum || (/..(?:ly|ment)$/.test(word) && !/^(?:near|hard|bare|part|most)ly$/.test(word))
   }
 
   /** Whether a pronoun is left to be explained. */

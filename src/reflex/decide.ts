@@ -6,7 +6,7 @@
 import type { GroundingContext } from '../model/grounding-context.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
-import { type Choice, chooseTool, matchOf, matchTools, uncoveredVerbs } from './choose.ts'
+import { type Choice, chooseTool, matchOf, matchTools } from './choose.ts'
 import { Claims } from './claims.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
@@ -39,6 +39,7 @@ import { isContent, type Lexicon, languageOf, type Request, readRequest, type To
 import { describes, idFor, latestOf, mentioned, type Row } from './rows.ts'
 import { isMarked, kindOf, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
 import type { Profile } from './tools.ts'
+import { uncoveredVerbs } from './uncovered-verbs.ts'
 import { findSpans } from './values.ts'
 import { Wording } from './wording.ts'
 import { foldText, stemsOf } from './words.ts'
@@ -265,7 +266,12 @@ function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
 /** The things that a message points at, if it says nothing else. */
 function pointedAt(request: Request, things: Things): readonly Row[] {
   const { tokens, spanOf } = request
-  const isNo = tokens.some(({ word }) => /^(?:not|never|ones)$/.test(word))
+  // `2 of the last one` and `the third may be closed` want more than to see it.
+  const isNo = tokens.some(
+    ({ word }, at) =>
+      /^(?:not|never|ones|are|may|must|should|be)$/.test(word) ||
+      (word === 'of' && spanOf[at - 1]?.kind === 'number'),
+  )
   if (isNo || NO_CHOICE.has(tokens[0]?.word ?? '') || tokens.length > 12) return []
   const rows = referredTo({ request }, things)
   const found = rows.length > 0 ? rows : namedIn(request, things)

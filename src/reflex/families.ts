@@ -199,7 +199,7 @@ left remaining remain remains outstanding | reste restent restant restante resta
 
 /** Little French words behind the English ones that stand for them. */
 export const GRAMMAR: string = `
-the: le la les l un une contenu lensemble; of: de des d du; to: a au aux vers; for: pour; in: en dans chez; on: sur; by: par; as: comme;
+the: le la les l un une contenu lensemble; of: de des d du; exist: existe existent; about: relatif relatifs relative relatives; to: a au aux vers; for: pour; in: en dans chez; on: sur; by: par; as: comme;
 is: est soit serait c cest; are: sont suis es sommes; who: qui; where: ou; that: que qu ce c ca cela ceci; these: ces; this: cette
 cet; i: je j jsuis; you: tu vous te toi t; we: nous on; me: moi m me; my: mon ma mes; our: notre nos; your: votre vos ton ta tes;
 its: son sa ses leur leurs; it: il elle celui celle lui ils elles ceux celles; s: s se; not: pas ne n; never: jamais;
@@ -216,7 +216,7 @@ hui aujourd; two: deux; three: trois; four: quatre; five: cinq; six: six; seven:
 eleven: onze; twelve: douze; thirteen: treize; fourteen: quatorze; fifteen: quinze; sixteen: seize; twenty: vingt; result: resultat; just: amabilite gentillesse plaisir definitivement finalement exemplaire exemplaires unite unites frere mec vieux vouloir urgence
   slt bcp dsl seulement uniquement juste vraiment simplement rapidement toujours euh hein bon ben
 bah allez hop parfait super dispo disponible disponibles actuellement moment quelque quelques chose choses truc trucs vais va
-vas aller allons allez peu possible necessaire m; more: plus davantage; already: deja; when: quand; nothing: rien; rather: plutot; tomorrow:
+vas aller allons allez pense pensez veille veillez proceder procede procedez ayant peu possible necessaire m; more: plus davantage; already: deja; when: quand; nothing: rien; rather: plutot; tomorrow:
 demain; yesterday: hier; for: pour; good: bonne bonnes`
 
 /** Several words that stand for one, or for nothing; a star stands for a few words between. */

@@ -198,8 +198,15 @@ function opens({ request }: Claims, at: number): boolean {
   )
 }
 
+/** `not paid`, `not yet paid`: only little words stand between. */
+function isNegated({ request: { tokens, clauseOf } }: Claims, at: number): boolean {
+  let before = at - 1
+  while (/^(?:again|yet|already|been|be|have|so)$/.test(tokens[before]?.word ?? '')) before--
+  return NEGATION.has(tokens[before]?.word ?? '') && clauseOf[before] === clauseOf[at]
+}
+
 function hitsOf(claims: Claims, { choices, items, choiceWords = [] }: Param): Hit[] {
-  const { tokens } = claims.request
+  const { tokens, clauseOf } = claims.request
   const { name, settings, verbs } = claims.profile
   const all = (choices ?? items?.choices ?? []).flatMap((value, nth): Hit[] => {
     const words = choiceWords[nth]
@@ -221,13 +228,15 @@ function hitsOf(claims: Claims, { choices, items, choiceWords = [] }: Param): Hi
         claims.spoken.has(at) &&
         said.every(({ word }) => word === 'open') &&
         !tokens[at + 1]?.isPlural &&
+        clauseOf[at + 1] === clauseOf[at] &&
+        tokens[at + 1]?.word !== 'only' &&
         opens(claims, at)
-      if (NEGATION.has(before) && choices?.length === 2) {
+      const isNot = isNegated(claims, at)
+      if (isNot && choices?.length === 2) {
         const other = choices.find((choice) => choice !== value)
         return other === undefined ? [] : [{ value: other, from: at, to: at + words.length }]
       }
-      if (isOwn || isVerb || NEGATION.has(before) || (isPlain && before !== 'as' && before !== 'to'))
-        return []
+      if (isOwn || isVerb || isNot || (isPlain && before !== 'as' && before !== 'to')) return []
       return [{ value, from: at, to: at + words.length }]
     })
   })

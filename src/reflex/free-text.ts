@@ -224,8 +224,10 @@ function fillTarget(claims: Claims, [param, more]: readonly Param[]): void {
   if (!isTarget || !claims.profile.tool.params.some(({ isId }) => isId)) return
   const { tokens } = claims.request
   const at = tokens.findLastIndex(({ word }, place) => /^(?:to|as)$/.test(word) && claims.isFree(place)) + 1
-  if (at > 0 && !claims.spoken.has(at) && !STOP.has(tokens[at]?.word ?? ''))
-    put(claims, param, [at, claims.runEnd(at)])
+  const end = claims.runEnd(at)
+  // `to whoever is free`, `to X or Y` names nobody.
+  const isBare = tokens.slice(at, end).every(({ word }) => !STOP.has(word))
+  if (at > 0 && !claims.spoken.has(at) && isBare) put(claims, param, [at, end])
 }
 
 /** `in X`, for a tool that asks for a place. */
@@ -251,17 +253,24 @@ function fillRest(claims: Claims, param: Param | undefined): void {
           claims.leadsToName(to) &&
           /^\p{Lu}/u.test(claims.textOf(from, to))) ||
         (claims.followsTool(from) &&
+          isWhole(claims, from) &&
           (isText || !claims.leadsToName(to) || /^\p{Lu}/u.test(claims.textOf(from, to)))),
     ),
   )
   if (param && run) put(claims, param, run)
 }
 
+/** Not `a meeting with X`, `the mails that speak of X`: what is made or looked for is more than these words. */
+function isWhole({ request: { tokens }, profile: { looks } }: Claims, from: number): boolean {
+  const at = /^(?:the|a|my|our)$/.test(tokens[from - 1]?.word ?? '') ? from - 2 : from - 1
+  return !(looks ? /^(?:who|which|that)$/ : /^(?:of|with|about|in|at)$/).test(tokens[at]?.word ?? '')
+}
+
 /** `Berlin: what is the weather`: the only words that are written as a name. */
 function fillLoneName(claims: Claims, param: Param): void {
   const names = runsIn(claims).filter(([from, to]) => {
     const isCapital = (at: number): boolean => /^\p{Lu}/u.test(claims.textOf(at, at + 1))
-    return to - from <= 3 && isCapital(from) && isCapital(to - 1)
+    return to - from <= 3 && isCapital(from) && isCapital(to - 1) && isWhole(claims, from)
   })
   const [only, more] = names
   if (only && more === undefined) put(claims, param, only)

@@ -29,12 +29,12 @@ export const STOP: Words = words(`
   wish love able wondering possible possibly quick quickly right away else one ones thing things stuff way something
   somebody someone anything everything etc maybe perhaps actually currently hereby moment simply further more most much
   many lot bit because while though although however neither such same other another own ever never always still even
-  already yet soon next later back down go goes going gone went ahead got gotten gonna gotta sure good great fine nice
+  already yet soon next later back down go goes going gone went ahead got gotten gonna gotta sure ensure good great fine nice
   cool perfect awesome help take try dear assistant bot mate buddy called named titled said says saying hand exist exists
   whether sorry bother advance appreciate appreciated asap mentioning matching containing concerning regarding involving
   among following today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey yo u ur rush
   hurry pretty lovely mean meant say number guess think believe hope seems single brand whole entire full available kind
-  sort current latest existing job favour favor minute sec hello hi belong belongs whats hows wheres whos theres rather
+  sort current latest existing job favour favor minute sec hello hi belong belongs belonging whats hows wheres whos theres rather
   instead result contain contains around everyone anyone nobody mind exactly basically kinda sorta alright cheers
   nothing forget remember honestly anymore longer feel free chance using use used ready interested curious once together
   everybody content contents gimme lemme wonder total totally super actual entire overall various several
@@ -184,7 +184,7 @@ export const WHEN: Words = words(
 /** Words that name nothing. */
 export const NAMELESS: Words = words('all every each both new last')
 /** Words that ask for something to look at. */
-export const ASKING: Words = words('what which many where who any how')
+export const ASKING: Words = words('what which many where who any how whats wheres whos hows')
 /** Words by which a tool says that many come back, and by which a person says that many are wanted. */
 export const MANY: Words = words('list browse enumerate search find query all every lister chercher')
 
@@ -253,23 +253,16 @@ export const YES: Words = words(
 const NUMBER_WORDS =
   `two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
   nineteen twenty`.split(/\s+/)
-const TENS: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    thirty: 30,
-    forty: 40,
-    fifty: 50,
-    sixty: 60,
-    seventy: 70,
-    eighty: 80,
-    ninety: 90,
-    hundred: 100,
-    trente: 30,
-    quarante: 40,
-    cinquante: 50,
-    soixante: 60,
-    cent: 100,
-  }),
-)
+const TENS = [
+  'thirty trente',
+  'forty quarante',
+  'fifty cinquante',
+  'sixty soixante',
+  'seventy',
+  'eighty',
+  'ninety',
+  'hundred cent',
+].map(words)
 
 /** Which one of a list a word means, from 0 on; -1 is the last. */
 export function ordinalOf(word: string): number | undefined {
@@ -283,7 +276,8 @@ export function ordinalOf(word: string): number | undefined {
 /** One is not among them: it is a pronoun far more often. */
 export function numberWord(word: string): number | undefined {
   const at = NUMBER_WORDS.indexOf(FRENCH_GRAMMAR.get(word) ?? word)
-  return at < 0 ? TENS.get(word) : at + 2
+  const tens = TENS.findIndex((each) => each.has(word))
+  return at >= 0 ? at + 2 : tens < 0 ? undefined : 10 * (tens + 3)
 }
 
 const HELP =

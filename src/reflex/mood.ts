@@ -1,6 +1,6 @@
 /** The mood of a message: whether a verb in it is an order, or is denied, doubted, asked about or only told of. */
 import { ASKING, STOP } from './lexicon.ts'
-import { clauseBefore, isContent, type Request, type Token } from './request.ts'
+import { clauseBefore, type Request, type Token } from './request.ts'
 
 /** `it is cold in here`: a remark that asks for nothing. */
 export function isStatement({ text, tokens }: Request): boolean {
@@ -30,8 +30,9 @@ export function isWhQuestion({ tokens }: Request): boolean {
 
 const POLITE = new Set(['can', 'could', 'would', 'will', 'please', 'might'])
 const NOT = /^(?:not|never|dont|t|cannot|cant)$/
+/** The beginning of a question that is no polite order. */
 const DOUBT =
-  /^(?:if|unless|why|how|when|who|which|where|did|was|were|has|had|what|should (?:i|we)|(?:can|may|must|do|could) i|have (?:you|i|we))\b/
+  /^(?:if|unless|why|how|when|who|which|where|any|did|does|was|were|has|had|what|have (?:you|i|we)|(?:should|shall|may|must|do) (?!you)|can (?!you|u|we|please)|could i)\b/
 
 /** `do not …`, `should not be …`. */
 export function isDenied({ tokens, clauseOf }: Request, verbAt: ReadonlySet<number>): boolean {
@@ -62,12 +63,13 @@ export function isTold(request: Request, at: number, taken: ReadonlySet<number> 
   return TOLD.test(before.join(' ')) || isOver || ((isPast || isParticiple) && !isFinish)
 }
 
-/** Words of a report, or of a plan. */
+/** Words of a report, of a plan, or of an exception. */
 const OVER =
-  /\b(?:already|yesterday|tomorrow|later|soon|unless|whenever|if (?!you|possible|that|necessary))\b/
+  /\b(?:already|yesterday|tomorrow|later|soon|unless|whenever|(?:all|everything) but|if (?!you|possible|that|necessary))\b/
 
+/** Words by which an order is told of, denied or doubted. */
 const TOLD =
-  /\b(?:was(?! (?:wondering|hoping|thinking))|were|nobody|maybe|perhaps|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
+  /\b(?:was(?! (?:wondering|hoping|thinking))|were|nobody|no|not|never|may(?: \w+)? be|(?:should|could|would|must) have|says|said|maybe|perhaps|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
 
 /** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
 export function isDoubted(
@@ -75,21 +77,19 @@ export function isDoubted(
   verbAt: ReadonlySet<number>,
   taken: ReadonlySet<number>,
 ): boolean {
-  const { tokens, sentenceOf, text } = request
-  return [...verbAt].some((at) => {
+  const { tokens, sentenceOf, spanOf, text, language } = request
+  return [...(verbAt.size > 0 ? verbAt : [0])].some((at) => {
     const first = sentenceOf.indexOf(sentenceOf[at] ?? 0)
     const last = sentenceOf.lastIndexOf(sentenceOf[at] ?? 0)
-    const words = tokens.slice(first, last + 1).map(({ word }) => word)
+    const words = tokens.slice(first, last + 1).flatMap(({ word }) => (word === 'just' ? [] : [word]))
+    const isMarked =
+      /^[^\p{L}\p{N}]*\?/u.test(text.slice(tokens[last]?.end)) && spanOf[last]?.kind !== 'quoted'
     const isQuestion =
-      /^[^\p{L}\p{N}]*\?/u.test(text.slice(tokens[last]?.end)) && !words.some((word) => POLITE.has(word))
-    const isLate = tokens.slice(first, at).some((_, step) => isContent(request, first + step))
-    const isAdvice = isQuestion && /^(?:i|we) should/.test(words.slice(0, 2).join(' '))
-    return (
-      isTold(request, at, taken) ||
-      isAdvice ||
-      DOUBT.test(words.slice(0, 2).join(' ')) ||
-      (isQuestion && isLate)
-    )
+      (isMarked && !words.some((word) => POLITE.has(word))) ||
+      (language === 'en' && /^(?:is|are)$/.test(words[0] ?? ''))
+    const isAhead =
+      tokens[at - 1]?.word === 'be' && /^(?:done|finished|completed?)$/.test(tokens[at]?.word ?? '')
+    return isTold(request, at, taken) || isQuestion || isAhead || DOUBT.test(words.slice(0, 2).join(' '))
   })
 }
 

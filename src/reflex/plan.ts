@@ -142,9 +142,18 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
   const question = askFor(goal, filled, situation)
   if (question !== undefined) return question
   if (filled.residue === '' || goal.isAgreed || isCalled) return { kind: 'call', calls: [call] }
-  const open = goal.tool.tool.params.filter(({ name }) => !Object.hasOwn(filled.args, name))
-  const text = wording.askWithout(goal.tool.tool, filled.residue, open)
+  const text = wording.askWithout(filled.residue, goal.tool.tool, valuesOf(goal, filled, things))
   return { kind: 'ask', text, pending: { of: 'without', goal } }
+}
+
+/** The arguments of a call as a person reads them: things by their names. */
+function valuesOf({ tool }: Goal, { args }: Filled, { seen }: Things): readonly string[] {
+  return tool.tool.params.flatMap((param) => {
+    const value = args[param.name]
+    if (value === undefined) return []
+    const row = param.isId ? seen.findLast((each) => idFor(each, param) === value) : undefined
+    return [`${param.name}: ${row?.label ?? (typeof value === 'string' ? value : JSON.stringify(value))}`]
+  })
 }
 
 /** Verbs whose thing must exist already. */

@@ -436,6 +436,7 @@ function numbered(claims: Claims, at: number, ownerOf: KindOf): 'own' | 'other' 
     next !== undefined &&
     claims.isFree(at + 1) &&
     (!STOP.has(next.word) || next.word === 'of') &&
+    /^\s+$/.test(claims.gapBefore(at + 1)) &&
     spanOf[at + 1] === undefined
   if (counts || /^\s*[%€$£]/.test(claims.gapBefore(at + 1)) || /[€$£]\s*$/.test(claims.gapBefore(at)))
     return undefined

@@ -125,7 +125,8 @@ const manyStems = new Set([...MANY].map(stemOf))
 
 /** The well-known verb of a name; without one, the word that the description begins with, or else the first. */
 function verbsIn(name: readonly Word[], first: Word | undefined): readonly Word[] {
-  const known = name.filter(({ verbs }) => verbs.length > 0)
+  // A participle names a state: `now_playing` plays nothing.
+  const known = name.filter(({ verbs, word }) => verbs.length > 0 && !word.endsWith('ing'))
   const [lead] = name
   if (lead !== undefined && known.includes(lead)) return [lead]
   if (known.some(({ word }) => !QUALIFIERS.has(word))) return known

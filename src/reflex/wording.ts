@@ -16,7 +16,6 @@ const ENGLISH = {
   more: (count: number) => `… and ${count} more`,
   welcome: 'You are welcome.',
   left: 'All right, I leave it.',
-  oneTool: (tool: string) => `Do you want me to use ${tool}\nShall I?`,
   manyTools: (count: number) => `I can read this in ${count} ways:`,
   which: 'Which one do you mean?',
   whichKind: (noun: string) => `Which ${noun}?`,
@@ -25,9 +24,8 @@ const ENGLISH = {
   needs: (tool: string, param: string, about: string) => `For ${tool} I need ${param}${about}.`,
   among: (values: string) => `It can be ${values}.`,
   whatValue: (param: string) => `What should ${param} be?`,
-  leftOver: (tool: string, words: string) => `I can use ${tool}, but I cannot do anything with “${words}”.`,
-  takes: (params: string) => `It takes ${params}.`,
-  without: 'Shall I use it without that?',
+  leftOver: (words: string) => `I cannot do anything with “${words}”.`,
+  meant: (reading: string) => `Do you mean: ${reading}?`,
   failed: (tool: string, why: string) => `${tool} did not work: ${why}`,
   unsettled: (tool: string) =>
     `The outcome of ${tool} is unknown: it was started, and it may or may not have happened. Check before you ask for it again.`,
@@ -47,7 +45,6 @@ const FRENCH: typeof ENGLISH = {
   more: (count) => `… et ${count} de plus`,
   welcome: 'Je vous en prie.',
   left: 'D’accord, je laisse.',
-  oneTool: (tool) => `Voulez-vous que j’utilise ${tool}\nJe le fais ?`,
   manyTools: (count) => `Je peux comprendre cela de ${count} façons :`,
   which: 'À quoi pensez-vous exactement ?',
   whichKind: (noun) => `${noun.charAt(0).toUpperCase()}${noun.slice(1)} :`,
@@ -56,9 +53,8 @@ const FRENCH: typeof ENGLISH = {
   needs: (tool, param, about) => `Pour ${tool}, il me faut ${param}${about}.`,
   among: (values) => `Valeurs possibles : ${values}.`,
   whatValue: (param) => `Que dois-je mettre pour ${param} ?`,
-  leftOver: (tool, words) => `Je peux utiliser ${tool}, mais je ne sais que faire de « ${words} ».`,
-  takes: (params) => `Cet outil accepte ${params}.`,
-  without: 'Je l’utilise sans cela ?',
+  leftOver: (words) => `Je ne sais que faire de « ${words} ».`,
+  meant: (reading) => `Vous voulez dire : ${reading} ?`,
   failed: (tool, why) => `${tool} n’a pas fonctionné : ${why}`,
   unsettled: (tool) =>
     `L’issue de ${tool} est inconnue : l’appel a commencé, et il a peut-être eu lieu, ou pas. Vérifiez avant de le redemander.`,
@@ -112,7 +108,7 @@ export class Wording {
 
   askTool(tools: readonly ToolInfo[]): string {
     const [only] = tools
-    if (tools.length === 1 && only) return this.#say.oneTool(describe(only))
+    if (tools.length === 1 && only) return this.#say.meant(`${only.name}${aboutOf(only)}`)
     const lines = tools.map((tool, at) => `${at + 1}. ${describe(tool)}`)
     return `${this.#say.manyTools(tools.length)}\n${lines.join('\n')}\n${this.#say.which}`
   }
@@ -151,11 +147,11 @@ export class Wording {
     ].join(' ')
   }
 
-  /** Words of the request that a call would leave out. */
-  askWithout(tool: ToolInfo, words: string, open: readonly Param[]): string {
-    const params = open.slice(0, MOST_LINES).map((param) => `${param.name}${aboutOf(param)}`)
-    const takes = params.length === 0 ? [] : [this.#say.takes(params.join(', '))]
-    return [this.#say.leftOver(tool.name, shorten(words, 80)), ...takes, this.#say.without].join(' ')
+  /** Words of the request that a call would leave out, and the call. */
+  askWithout(words: string, { name }: ToolInfo, values: readonly string[]): string {
+    const { leftOver, meant } = this.#say
+    const reading = values.length === 0 ? name : `${name} (${shorten(values.join(', '), LONGEST_VALUE)})`
+    return `${leftOver(shorten(words, 80))} ${meant(reading)}`
   }
 
   trouble({ tool, output, isUnknown }: Done): string {
@@ -211,7 +207,7 @@ function describe({ name, description }: ToolInfo): string {
   return text === '' ? name : `${name}: ${shorten(text, 200)}`
 }
 
-function aboutOf({ description }: Param): string {
+function aboutOf({ description }: Pick<Param, 'description'>): string {
   return description === '' ? '' : ` (${shorten(oneLine(description).replace(/[.?]$/, ''), 200)})`
 }
 

@@ -277,6 +277,13 @@ describe('what could do harm', () => {
     'if lamp 1 is broken delete it',
     'why would anybody delete lamp 1',
     'please do NOT delete lamp 1',
+    'no need to delete lamp 1',
+    'do I have to delete lamp 1?',
+    'can lamp 1 be deleted?',
+    'lamp 1 should have been deleted',
+    'she said to delete lamp 1',
+    'Bob wanted to delete lamp 1, tell him no',
+    'delete all but lamp 1',
     'remove all lamps',
     'delete the Desk and the Door lamp',
     'lamp 1',
@@ -293,6 +300,14 @@ describe('what could do harm', () => {
     expect(await deleted('delete the lamp "Door"')).toEqual(['delete_lamp {"lampId":2}'])
     expect(await deleted('should I delete lamp 1?', 'yes')).toEqual(['delete_lamp {"lampId":1}'])
     expect(await deleted('list the lamps', 'delete the first and the second', 'the second')).toEqual([
+      'delete_lamp {"lampId":2}',
+    ])
+  })
+
+  it('is asked about with its reading where a word is left over', async () => {
+    const [, , reply] = await talk(things, ['list the lamps', 'so Bob deletes the Door lamp'], look)
+    expect(reply).toBe('I cannot do anything with “Bob”. Do you mean: delete_lamp (lampId: Door)?')
+    expect(await deleted('list the lamps', 'so Bob deletes the Door lamp', 'yes')).toEqual([
       'delete_lamp {"lampId":2}',
     ])
   })

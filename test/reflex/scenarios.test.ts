@@ -137,9 +137,7 @@ describe('words that no parameter takes', () => {
     'are asked about instead of left out: %j',
     async (said) => {
       const [reply = ''] = await talk([clock], [said])
-      expect(reply.toLowerCase()).toBe(
-        'i can use current_time, but i cannot do anything with “tokyo”. shall i use it without that?',
-      )
+      expect(reply.toLowerCase()).toBe('i cannot do anything with “tokyo”. do you mean: current_time?')
     },
   )
 

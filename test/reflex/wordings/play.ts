@@ -21,7 +21,15 @@ export interface WordingCase {
   readonly expect: 'ask' | 'say' | 'none' | ExpectedCall | readonly ExpectedCall[]
 }
 
-export const WORDING_FILES = ['known', 'practice', 'development', 'validation', 'held-out'] as const
+export const WORDING_FILES = [
+  'known',
+  'practice',
+  'development',
+  'validation',
+  'fresh',
+  'sealed',
+  'held-out',
+] as const
 
 export function readWordings(file: (typeof WORDING_FILES)[number]): WordingCase[] {
   const text = readFileSync(new URL(`./${file}.jsonl`, import.meta.url), 'utf8')

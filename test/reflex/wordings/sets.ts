@@ -5,6 +5,7 @@ import { entities as siteEntities, siteTools } from '../../../examples/site-mana
 import { openSupplier, orderTool } from '../../../examples/site-manager/supplier.ts'
 import { calculate } from '../../../src/cli/builtin/calculate.ts'
 import { defineTool } from '../../../src/index.ts'
+import { bank, garage, library, music, restaurant } from './fresh-sets.ts'
 import { files, mail, tickets, todo } from './more-sets.ts'
 import type { WordingSet } from './wording-set.ts'
 
@@ -19,6 +20,11 @@ export type SetName =
   | 'mail'
   | 'files'
   | 'todo'
+  | 'music'
+  | 'library'
+  | 'bank'
+  | 'restaurant'
+  | 'garage'
 
 /** A fresh world each time, so that no case sees what another has done. */
 export function makeSet(name: SetName): WordingSet {
@@ -42,6 +48,11 @@ const SETS: Readonly<Record<SetName, () => WordingSet>> = {
   mail,
   files,
   todo,
+  music,
+  library,
+  bank,
+  restaurant,
+  garage,
 }
 
 function assistant(): WordingSet {
