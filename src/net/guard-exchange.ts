@@ -61,7 +61,9 @@ async function openSocket(url: URL, request: Request): Promise<Socket> {
   try {
     socket = await connect({ addresses, port, signal })
   } catch (error) {
-    throw unreachable(url, 'does not answer', error)
+    // No cause: its message has the address, and a tool's result the messages of all causes.
+    const { code } = (error ?? {}) as { readonly code?: unknown }
+    throw unreachable(url, `does not answer${typeof code === 'string' ? ` (${code})` : ''}`)
   }
   socket.on('error', () => {})
   if (signal.aborted) {
@@ -147,7 +149,7 @@ async function readResponse(response: IncomingMessage, request: Request): Promis
   const mediaType = mediaTypeOf(headers)
   if (REDIRECTS.includes(status) && headers.location !== undefined)
     return { status, headers, mediaType, body: new Uint8Array(), location: utf8(headers.location) }
-  if (!request.types.some((type) => matches(type, mediaType)))
+  if (!isEmpty(response) && !request.types.some((type) => matches(type, mediaType)))
     throw new GuardedFetchError(
       'refused-type',
       `The response has the type ${quote(mediaType)}. Accepted are ${request.types.join(', ')}.`,
@@ -155,6 +157,11 @@ async function readResponse(response: IncomingMessage, request: Request): Promis
   if (!request.readBody) return { status, headers, mediaType, body: new Uint8Array() }
   const encoded = await readBody(response, request.maxBytes)
   return { status, headers, mediaType, body: await decoded(encoded, headers, request.maxBytes) }
+}
+
+/** A response that has no content by its status or its headers, and so no type. */
+function isEmpty({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 204 || statusCode === 304 || headers['content-length'] === '0'
 }
 
 /** Header values arrive as Latin-1; servers write addresses in UTF-8. */

@@ -2,8 +2,8 @@
  * The shell of commands: how it is started, and its environment, which is an allow-list and the values that the program
  * gives, never that of this process.
  */
-import { existsSync, realpathSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
+import { existsSync } from 'node:fs'
+import { foldersOutside } from './program-folders.ts'
 import { LIFELINE } from './run-process.ts'
 
 /** Names that carry settings of the machine and no secret. */
@@ -33,17 +33,9 @@ export function commandEnvironment(
   }
 }
 
-/** The folders of PATH that exist outside of the working folder: in others a command could leave a program for later ones. */
+/** In a folder of PATH inside of the working folder, a command could leave a program for later ones. */
 function pathOutside(root: string, path: string): string {
-  const below = root.endsWith('/') ? root : `${root}/`
-  const folders = path.split(':').filter((folder) => {
-    if (!isAbsolute(folder)) return false
-    try {
-      return !`${realpathSync(folder)}/`.startsWith(below)
-    } catch {
-      return false
-    }
-  })
+  const folders = foldersOutside(root, path)
   return folders.length === 0 ? USUAL_PATH : folders.join(':')
 }
 

@@ -2,7 +2,6 @@
  * The contents of files that a conversation knows: hashes of what it has read and of what it has written, one data
  * artifact a file. So they survive a restart, and belong to this conversation alone. Knows nothing of handles.
  */
-import { posix } from 'node:path'
 import { HoldfastError, type JsonObject } from '../protocol/index.ts'
 import type { ToolContext } from '../tool/index.ts'
 import { contentHash, type Workspace } from './workspace.ts'
@@ -25,8 +24,8 @@ export interface KnownContent {
 }
 
 /** A path as an id: without links, so that a link that changes does not lead to what is known of another file. */
-function artifactId({ root }: Workspace, path: string): { readonly id: string; readonly name: string } {
-  const name = posix.relative(root, posix.resolve(root, path))
+function artifactId(workspace: Workspace, path: string): { readonly id: string; readonly name: string } {
+  const name = workspace.nameOf(path)
   return { id: `toolbox.file.${contentHash(name).slice(0, 24)}`, name }
 }
 

@@ -42,12 +42,15 @@ interface OpenPipes {
   readonly ends: readonly [stdout: FileHandle, stderr: FileHandle]
 }
 
+/** Never the PATH of this process: it may lead into the working folder, and mkfifo runs outside of the sandbox. */
+const SYSTEM_PATH = '/usr/bin:/bin:/run/current-system/sw/bin'
+
 /** Named only until they are open. */
 async function openPipes(): Promise<OpenPipes> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-pipes-'))
   try {
     const [stdout, stderr] = [join(folder, 'stdout'), join(folder, 'stderr')]
-    await promisify(execFile)('mkfifo', ['-m', '600', stdout, stderr])
+    await promisify(execFile)('mkfifo', ['-m', '600', stdout, stderr], { env: { PATH: SYSTEM_PATH } })
     const pipes = { stdout: reader(stdout), stderr: reader(stderr) }
     return { pipes, ends: [await open(stdout, constants.O_WRONLY), await open(stderr, constants.O_WRONLY)] }
   } finally {

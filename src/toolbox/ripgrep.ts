@@ -9,7 +9,8 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { foldersOutside } from './program-folders.ts'
 
 export const RIPGREP_COMMAND = 'npm install @vscode/ripgrep'
 
@@ -22,7 +23,7 @@ export interface RipgrepPlaces {
 
 /**
  * The program of the package @vscode/ripgrep, or else `rg` on the PATH. Relative folders of the PATH and folders inside of
- * the working folder do not count: a model may write there.
+ * the working folder, by whatever link, do not count: a model may write there.
  */
 export async function findRipgrep(root: string, places: RipgrepPlaces = {}): Promise<string | null> {
   const { load = () => import('@vscode/ripgrep'), path = process.env['PATH'] ?? '' } = places
@@ -31,10 +32,8 @@ export async function findRipgrep(root: string, places: RipgrepPlaces = {}): Pro
     if (await isProgram(rgPath)) return rgPath
   } catch {}
   const name = process.platform === 'win32' ? 'rg.exe' : 'rg'
-  for (const folder of path.split(delimiter)) {
-    if (!isAbsolute(folder) || `${resolve(folder)}/`.startsWith(`${root}/`)) continue
+  for (const folder of foldersOutside(root, path))
     if (await isProgram(join(folder, name))) return join(folder, name)
-  }
   return null
 }
 

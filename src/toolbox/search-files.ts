@@ -74,12 +74,12 @@ export async function searchWorkspace(
     throw new Error(`search_files needs ripgrep, which is not installed: ${RIPGREP_COMMAND}`)
   checkText('regex', input.regex)
   checkText('file_pattern', input.file_pattern ?? '')
-  const { path } = await searchPath(workspace, input.path)
+  const { path, kind } = await searchPath(workspace, input.path)
   const matches = new SearchMatches()
   const { code, errors } = await workspace.withFolder('.', ({ cwd }) =>
     runRipgrep({
       program,
-      args: [...argsOf(input), '--', pathArgument(path)],
+      args: [...argsOf(input), ...(kind === 'file' ? NAMED_FILE : []), '--', pathArgument(path)],
       cwd,
       signal,
       separator: NEWLINE,
@@ -91,6 +91,8 @@ export async function searchWorkspace(
 }
 
 const NEWLINE = 0x0a
+/** A file that is named is searched, binary or not. Without this, a NUL would count as a line break. */
+const NAMED_FILE: readonly string[] = ['--text']
 
 function checkText(name: string, text: string): void {
   if (text.includes('\0'))
@@ -113,8 +115,10 @@ function argsOf({ regex, file_pattern }: SearchInput): readonly string[] {
  * A glob of names is given as a file type: files that are ignored stay so, while `--glob` would search them. Only a glob
  * with a folder, or with the colon that types cannot have, needs `--glob`.
  */
-function patternArgs(pattern: string): readonly string[] {
-  if (pattern === '') return []
+function patternArgs(given: string): readonly string[] {
+  if (given === '') return []
+  // To ripgrep a glob with `./` matches nothing.
+  const pattern = given.replace(/^(!?)(?:\.\/)+/, '$1/')
   const isNegated = pattern.startsWith('!')
   const names = (isNegated ? pattern.slice(1) : pattern).replace(/^(\*\*\/)+/, '')
   if (names === '' || /[/:]/.test(names)) return [`--glob=${pattern}`]

@@ -44,7 +44,7 @@ function isAlmostMarker(line: string): boolean {
 
 export function parseBlocks(diff: string): readonly Block[] {
   const parser = new Parser()
-  for (const line of (isCrlf(diff) ? diff.replaceAll('\r\n', '\n') : diff).split('\n')) parser.read(line)
+  for (const line of (isCrlf(diff) ? withLf(diff) : diff).split('\n')) parser.read(line)
   return parser.end()
 }
 
@@ -134,7 +134,9 @@ function isCrlf(text: string): boolean {
 
 /** Behind the line break after whole lines; `end` if it is a part of a line. */
 function afterLine(content: string, at: number, end: number): number {
-  if (at > 0 && content[at - 1] !== '\n') return end
+  // A byte order mark is no part of the first line.
+  const start = content.startsWith('\uFEFF') ? 1 : 0
+  if (at > start && content[at - 1] !== '\n') return end
   if (content.startsWith('\r\n', end)) return end + 2
   return content[end] === '\n' ? end + 1 : end
 }
@@ -144,6 +146,10 @@ function countOf(content: string, wanted: string, from: number): number {
   for (let at = content.indexOf(wanted, from); at !== -1; at = content.indexOf(wanted, at + wanted.length))
     count += 1
   return count
+}
+
+function withLf(text: string): string {
+  return text.replaceAll('\r\n', '\n')
 }
 
 interface Missing {
@@ -160,6 +166,11 @@ function notFound({ content, wanted, index, from }: Missing): BlockError {
     return new BlockError(
       index + 1,
       `its SEARCH occurs only before the end of block ${index}${before + wanted.length > from ? ', which it overlaps' : ''}. Give the blocks in the order of the file, without overlap.`,
+    )
+  if (withLf(content).includes(withLf(wanted)))
+    return new BlockError(
+      index + 1,
+      'its SEARCH occurs, but with other line breaks (CRLF or LF). Search for single lines, in a block each, or write the whole file with write_to_file.',
     )
   return new BlockError(
     index + 1,

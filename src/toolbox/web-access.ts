@@ -26,7 +26,10 @@ export interface WebAccess {
   isAllowed(url: string): boolean
   /** The request, for the person who approves it. */
   preview(url: string): string
-  /** Fetches through the guard. Redirects to another site are returned: they were not approved. */
+  /**
+   * Fetches through the guard. Redirects to another site are returned: they were not approved. So are redirects to plain
+   * http, unless the origin is allowed.
+   */
   get(url: string, request: WebRequest): Promise<GuardedResponse>
 }
 
@@ -81,7 +84,8 @@ export function webAccess(options: WebOptions = {}): WebAccess {
     },
     get: async (url, request) => {
       const to = target(url)
-      const follow = (next: URL, from: URL): boolean => siteOf(next) === siteOf(from) || isListed(next)
+      const follow = (next: URL, from: URL): boolean =>
+        (siteOf(next) === siteOf(from) || isListed(next)) && target(next.href).href === next.href
       try {
         return await guardedFetch(to, { ...guard, ...request, follow })
       } catch (error) {

@@ -11,6 +11,7 @@ import {
   toolResult,
 } from '../tool/index.ts'
 import { htmlToMarkdown } from './html-to-markdown.ts'
+import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { UNTRUSTED, type WebAccess, webAccess } from './web-access.ts'
 
@@ -110,6 +111,11 @@ interface Part {
 
 function partOf(page: Page, { artifact, offset }: Part): ToolResult<JsonObject> {
   const { url, text, status, title, mediaType, charset, isDamaged } = page
+  const failed = status !== undefined && (status < 200 || status > 299)
+  if (!failed && offset > 0 && offset >= text.length)
+    throw new Error(
+      `offset ${offset} is beyond the end: the page has ${counted(text.length, 'character')}. Use a smaller offset.`,
+    )
   const next = endOfPart(text, offset)
   const content = text.slice(offset, next).toWellFormed()
   const data: JsonObject = {
@@ -122,7 +128,6 @@ function partOf(page: Page, { artifact, offset }: Part): ToolResult<JsonObject> 
     ...(text.length > SHOWN ? { characters: text.length, artifact } : {}),
     ...(next < text.length ? { next } : {}),
   }
-  const failed = status !== undefined && (status < 200 || status > 299)
   const display = [status, title ?? url, `${text.length} characters`]
     .filter((word) => word !== undefined)
     .join(' · ')

@@ -114,7 +114,8 @@ function namesOf(root: Root, path: string): readonly string[] {
   return belowRoot(root, path) ?? refuseOutside(path)
 }
 
-function belowRoot({ path: root, aliases }: Root, path: string): readonly string[] | undefined {
+/** The names of an absolute path below the root; undefined if it is outside. */
+export function belowRoot({ path: root, aliases }: Root, path: string): readonly string[] | undefined {
   const prefix = [root, ...aliases].find(
     (each) => path === each || path.startsWith(`${each.replace(/\/$/, '')}/`),
   )

@@ -23,6 +23,7 @@ import { keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
+  belowRoot,
   foldedName,
   type HeldFolder,
   hasProc,
@@ -45,6 +46,8 @@ export interface Workspace {
   /** The real path of the folder. */
   readonly root: string
   readonly confinement: 'handles' | 'paths'
+  /** The path from the folder as it is written, no link followed: one for every way to write it. Checks nothing. */
+  nameOf(path: string): string
   /** Finds out what is at a path, and opens nothing. A missing path is no error. */
   locate(path: string): Promise<Located>
   /** Opens a regular file for reading; it is closed when `work` ends. */
@@ -127,12 +130,13 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
   return {
     root: path,
     confinement,
+    nameOf: (given) => nameIn(root, given),
     locate: async (given) => {
       try {
         return await at(given, { work: async (leaf) => located(leaf) })
       } catch (error) {
         if (!(error instanceof PathError && error.code === 'missing')) throw error
-        return { path: posix.relative(path, posix.resolve(path, given)), kind: 'missing', size: 0 }
+        return { path: nameIn(root, given), kind: 'missing', size: 0 }
       }
     },
     withFile: (given, work) => at(given, { work: (leaf) => openFile(root, { given, leaf, work }) }),
@@ -155,6 +159,12 @@ export async function openWorkspace(folder: string, options: WorkspaceOptions = 
       }
     },
   }
+}
+
+function nameIn(root: Root, given: string): string {
+  const below = belowRoot(root, given)
+  const path = below === undefined ? posix.resolve(root.path, given) : posix.join(root.path, ...below)
+  return posix.relative(root.path, path)
 }
 
 /** A link would give the journals a second name, which no tool refuses (W5). */
@@ -328,10 +338,17 @@ async function fillTemporary(root: Root, { temporary, content, stats }: Temporar
   }
 }
 
-/** Owner and permissions, without the bits that a write would clear. */
+/**
+ * Owner, group and permissions, without the bits that a write would clear. A user that may not keep the owner may still keep
+ * the group; if not even that, the new group has the rights that it had before, those of all others.
+ */
 async function keepAccess(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
-  await handle.chown(uid, gid).catch(() => {})
-  await handle.chmod(mode & 0o777)
+  await handle
+    .chown(uid, gid)
+    .catch(() => handle.chown(-1, gid))
+    .catch(() => {})
+  const isKept = (await handle.stat()).gid === gid
+  await handle.chmod(isKept ? mode & 0o777 : (mode & 0o707) | ((mode & 0o007) << 3))
 }
 
 /** The hash of the content now; null if there is none. */

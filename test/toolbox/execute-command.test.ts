@@ -94,6 +94,8 @@ describe.each(['required', 'off'] as const)('a command with sandbox: %s', (sandb
     mkdirSync(bin)
     for (const planted of [join(folder.path, 'ls'), join(bin, 'ls')])
       writeFileSync(planted, '#!/bin/sh\necho planted\n', { mode: 0o755 })
+    const outside = `#!/bin/sh\ntouch '${linked.path}/outside'\nexec /usr/bin/mkfifo "$@"\n`
+    writeFileSync(join(bin, 'mkfifo'), outside, { mode: 0o755 })
     symlinkSync(bin, join(linked.path, 'bin'))
     const path = process.env['PATH']
     process.env['PATH'] = [
@@ -111,6 +113,7 @@ describe.each(['required', 'off'] as const)('a command with sandbox: %s', (sandb
       expect((await folder.run('echo "$PATH"')).stdout).not.toMatch(/^:|::|commands-/)
       await folder.load({ sandbox, env: { PATH: `${bin}:${path}` } })
       expect((await folder.run('ls')).stdout).toBe('planted\n')
+      expect(linked.has('outside')).toBe(false)
     } finally {
       process.env['PATH'] = path
       linked.remove()

@@ -47,7 +47,7 @@ function inOrder(
     const [before, ...others] = open.split(fit(search))
     if (before === undefined || others.length === 0) return undefined
     done += before
-    const isLineStart = (file.slice(0, file.length - open.length) + before).match(/(?:^|\n)$/) !== null
+    const isLineStart = (file.slice(0, file.length - open.length) + before).match(/(?:^\uFEFF?|\n)$/) !== null
     open = open.slice(before.length + fit(search).length)
     if (replace !== null) done += fit(replace)
     else if (isLineStart) open = open.replace(/^\r?\n/, '')

@@ -87,6 +87,15 @@ describe('a search', () => {
     expect(await paths({ path: 'a/node_modules' })).toEqual(['a/node_modules/g'])
   })
 
+  it('searches a binary file that is named, and numbers its lines as they are', async () => {
+    await folder.add({ 'data.bin': 'needle\n\0\0\nlast needle' })
+    expect(await search({ path: 'data.bin', regex: 'needle' })).toEqual({
+      matches: 2,
+      files: 1,
+      results: [{ path: 'data.bin', matches: 2, lines: ['1:needle', '2-\0\0', '3:last needle'] }],
+    })
+  })
+
   it('takes a glob of names, of paths, and of what to leave out', async () => {
     await folder.add({
       ...everywhere('a.ts', 'a.js', 's/b.ts', 's/t/b.js', 's/t/c.test.ts', 'x:y.ts', 'dist/d.ts', '-d.md'),
@@ -105,6 +114,9 @@ describe('a search', () => {
     expect(await paths({ file_pattern: '*' })).toHaveLength(7)
     await expect(paths({ file_pattern: '[' })).rejects.toThrow('error parsing glob')
     await expect(paths({ file_pattern: 'a\0' })).rejects.toThrow('NUL')
+    expect(await paths({ file_pattern: './s/*.ts' })).toEqual(['s/b.ts'])
+    expect(await paths({ file_pattern: './*.js' })).toEqual(['a.js'])
+    expect(await paths({ file_pattern: '!./s/**' })).toEqual(['-d.md', 'a.js', 'a.ts', 'x:y.ts'])
   })
 
   it('reports the files that cannot be read', async () => {
@@ -342,7 +354,9 @@ describe('ripgrep', () => {
       await writeFile(path, '#!/bin/sh\n')
       await chmod(path, 0o755)
     }
-    const inside = `:.:${folder.root}:${folder.root}/node_modules/.bin:${folder.root}/../root/`
+    await symlink(folder.root, join(folder.base, 'linked'))
+    const linked = `${folder.base}/linked:${folder.base}/linked/node_modules/.bin`
+    const inside = `:.:${folder.root}:${folder.root}/node_modules/.bin:${folder.root}/../root/:${linked}`
     expect(await findRipgrep(folder.root)).toMatch(/@vscode\/ripgrep.*\/rg$/)
     expect(await findRipgrep(folder.root, { ...missing, path: `${inside}:${bin}` })).toBe(join(bin, 'rg'))
     expect(await findRipgrep(folder.root, { ...missing, path: inside })).toBeNull()

@@ -9,7 +9,7 @@ import { ScriptedModel, standInContext } from '../../src/testing/index.ts'
 import { approvalOf, prepareCall, runCall, type Tool, type ToolContext } from '../../src/tool/index.ts'
 import { loadTools, type WebOptions } from '../../src/toolbox/index.ts'
 import { AUTHORITY } from './certificate.ts'
-import { type Internet, internet, network } from './web-kit.ts'
+import { type Internet, internet, network, PUBLIC } from './web-kit.ts'
 
 const PLAIN = [{ origin: 'http://plain.example' }]
 
@@ -100,6 +100,29 @@ describe('a page', () => {
     }
   })
 
+  it('without content has no type that could be refused', async () => {
+    for (const [status, headers] of [
+      [204, {}],
+      [404, { 'content-length': '0' }],
+      [503, { 'content-length': '0', 'content-type': 'image/png' }],
+    ] as const) {
+      const { fetch } = await fetcher((_, response) => response.writeHead(status, headers).end())
+      expect(await fetch({ url: 'http://plain.example/' })).toMatchObject({
+        status: status === 204 ? 'ok' : 'error',
+        output: { status, content: '' },
+      })
+    }
+  })
+
+  it('that cannot be reached is named without its address', async () => {
+    const allowOrigins = [{ origin: 'http://wiki.internal:1', addresses: ['127.0.0.0/8'] }]
+    const { fetch } = await toolOn({ allowOrigins, resolve: async () => ['127.1.2.3', '127.1.2.4'] })
+    expect(await fetch({ url: 'http://wiki.internal:1/' })).toMatchObject({
+      status: 'error',
+      output: { code: 'unreachable', error: '"wiki.internal:1" does not answer (ECONNREFUSED).' },
+    })
+  })
+
   it('of another type is refused by name', async () => {
     for (const type of ['application/pdf', 'image/png', 'application/octet-stream', 'video/mp4']) {
       const { fetch } = await fetcher(text('%PDF', type))
@@ -149,6 +172,22 @@ describe('a page', () => {
     expect(parts.map(({ length }) => length)).toEqual([50_000, 50_000, 10_000])
     expect(parts.join('')).toBe(page)
     expect(dialled.length).toBe(1)
+  })
+
+  it('that is shorter than the offset is not returned as an empty one', async () => {
+    for (const [length, offset] of [
+      [60_000, 60_000],
+      [10, 50],
+    ] as const) {
+      const { fetch } = await fetcher(text('x'.repeat(length)))
+      await fetch({ url: 'http://plain.example/' })
+      expect(await fetch({ url: 'http://plain.example/', offset })).toMatchObject({
+        status: 'error',
+        output: {
+          error: `offset ${offset} is beyond the end: the page has ${length} characters. Use a smaller offset.`,
+        },
+      })
+    }
   })
 
   it('that cuts a character in two at the end of a part is cut before it', async () => {
@@ -237,6 +276,17 @@ describe('a redirect', () => {
       display: '302 · redirects to http://other.example/end?secret',
     })
     expect(dialled.length).toBe(1)
+  })
+
+  it('to plain http is returned, unless its origin is allowed: asked for, it is requested over https', async () => {
+    const { fetch, dialled } = await fetcher(to('http://www.plain.example/end'), {
+      allowHosts: ['*.example'],
+    })
+    expect(await fetch({ url: 'http://plain.example/' })).toMatchObject({
+      output: { status: 302, redirect: 'http://www.plain.example/end' },
+    })
+    await fetch({ url: 'http://www.plain.example/end' })
+    expect(dialled).toEqual([`${PUBLIC} 80`, `${PUBLIC} 443`])
   })
 
   it('to an allowed host is followed', async () => {

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import {
   chmod,
+  chown,
   mkdir,
   mkdtemp,
   readdir,
@@ -149,6 +150,35 @@ describe('the working folder', () => {
     expect(await readlink(join(root, 'a/to-file'))).toBe('b/file.txt')
     expect(await readdir(join(root, 'a/b'))).toEqual(['file.txt', 'to-a'])
   })
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'keeps the group of a file of another user, and gives no other group its rights',
+    async () => {
+      const folder = join(root, 'a/b')
+      await chmod(base, 0o755)
+      await chmod(folder, 0o777)
+      for (const [name, group, mode] of [
+        ['shared', 4321, 0o660],
+        ['foreign', 5432, 0o676],
+      ] as const) {
+        await writeFile(join(folder, name), 'before')
+        await chown(join(folder, name), 1234, group)
+        await chmod(join(folder, name), mode)
+      }
+      const module = new URL('../../src/toolbox/workspace.ts', import.meta.url).href
+      const program = `const { openWorkspace } = await import(${JSON.stringify(module)})
+        process.setgroups([4321]); process.setegid(1000); process.seteuid(1000)
+        const workspace = await openWorkspace(${JSON.stringify(folder)})
+        for (const name of ['shared', 'foreign']) await workspace.write(name, { content: 'after', id: '1' })`
+      execFileSync(process.execPath, ['--input-type=module', '--eval', program])
+      const access = async (name: string): Promise<unknown[]> => {
+        const { uid, gid, mode } = await stat(join(folder, name))
+        return [uid, gid, (mode & 0o777).toString(8)]
+      }
+      expect(await access('shared')).toEqual([1000, 4321, '660'])
+      expect(await access('foreign')).toEqual([1000, 1000, '666'])
+    },
+  )
 
   it('creates folders on the way of a write, and none outside', async () => {
     for (const [index, workspace] of modes.entries()) {

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './caller.ts'
@@ -38,6 +38,19 @@ describe('write_to_file', () => {
     await call('read_file', { path: 'f.txt', limit: 1 })
     expect(await write('mine')).toMatch(/^ok: Updated/)
     expect(text()).toBe('mine')
+  })
+
+  it('knows a file by each of its paths, also if the working folder was given as a link', async () => {
+    const { base, root, context } = await holding('theirs')
+    symlinkSync(root, join(base, 'linked'))
+    const call = await callerOf(join(base, 'linked'), context)
+    const paths = ['f.txt', `${base}/linked/f.txt`, `${root}/./f.txt`, `${base}/linked//f.txt`]
+    for (const [index, path] of paths.entries()) {
+      const other = paths[(index + 1) % paths.length] as string
+      writeFileSync(join(root, 'f.txt'), `theirs ${index}`)
+      await call('read_file', { path })
+      expect(await call('write_to_file', { path: other, content: `mine ${index}` })).toMatch(/^ok: Updated/)
+    }
   })
 
   it('keeps permissions, and refuses folders', async () => {
@@ -94,6 +107,8 @@ describe('replace_in_file', () => {
     expect((await edited('a\r\nb\r\nc', block('a\nb', 'x\ny')))[0]).toBe('x\r\ny\r\nc')
     expect((await edited('a\r\nb\r\n', block('a', '')))[0]).toBe('b\r\n')
     expect((await edited('\uFEFFa\nb', block('b', 'c')))[0]).toBe('\uFEFFa\nc')
+    expect((await edited('\uFEFFa\nb', block('a', '')))[0]).toBe('\uFEFFb')
+    expect((await edited('\uFEFF\uFEFFa\nb', block('a', '')))[0]).toBe('\uFEFF\uFEFF\nb')
     expect((await edited('a\nb\n', block('a\nb', 'x\ny').replaceAll('\n', '\r\n')))[0]).toBe('x\ny\n')
   })
 
@@ -107,6 +122,9 @@ describe('replace_in_file', () => {
       'The nearest text is:\n1: function add(a, b) {',
     )
     expect((await edited(content, block('zzzz', 'x')))[1]).toContain('There is no similar text')
+    expect((await edited('a\r\nb\nc\n', block('a\nb', 'x')))[1]).toContain(
+      'its SEARCH occurs, but with other line breaks (CRLF or LF)',
+    )
     expect((await edited('a\nb\n', block('b', 'x') + block('a', 'y')))[1]).toContain(
       'in the order of the file',
     )
