@@ -43,6 +43,9 @@ const ANSWER: JsonObject = {
   additionalProperties: false,
 }
 
+/** Each question of a turn is a round, and the agent has limits of its own: the package would fail the call at the ninth. */
+const MOST_ROUNDS = 1000
+
 export interface AgentToolsOptions {
   readonly name: string
   readonly version: string
@@ -54,7 +57,7 @@ export function agentTools(
   { name, version, description }: AgentToolsOptions,
   conversations: Conversations,
 ): McpServer {
-  const server = new sdk.McpServer({ name, version })
+  const server = new sdk.McpServer({ name, version }, { inputRequired: { maxRounds: MOST_ROUNDS } })
   const about = description === undefined ? '' : ` ${description}`
   const send = async ({ message, conversation }: MessageInput, context: ServerContext) => {
     const { inputResponses, requestState } = context.mcpReq

@@ -1,5 +1,6 @@
 /** Sorts the failures of a request to a server: what the server refused, what never reached it, what may have happened. */
-import { issueLines, type StandardIssue, thrownText } from '../tool/index.ts'
+import { quote } from '../protocol/index.ts'
+import { issueLines, type Redactor, type StandardIssue, thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { ClientSdk } from './sdk.ts'
 
 /**
@@ -8,16 +9,11 @@ import type { ClientSdk } from './sdk.ts'
  */
 export type CallFailure = 'refused' | 'unsent' | 'expired' | 'lost' | 'timeout' | 'unreadable'
 
-const UNSENT: readonly string[] = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'EHOSTUNREACH',
-]
+/** Before these have succeeded there is no connection to send anything over. */
+const BEFORE_SENDING: readonly unknown[] = ['connect', 'getaddrinfo']
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT'
 /** Servers answer so to a session that they do not know. */
 const NO_SESSION: readonly number[] = [400, 404]
-const UNAVAILABLE = 503
 const FIRST_CLIENT_ERROR = 400
 const FIRST_SERVER_ERROR = 500
 
@@ -36,32 +32,34 @@ export function failureOf(sdk: Sdk, error: unknown): CallFailure {
     if (error.code === sdk.SdkErrorCode.InputRequiredRoundsExceeded) return 'refused'
     if (error.code === sdk.SdkErrorCode.InvalidResult) return 'unreadable'
   }
-  return codesOf(error).some((code) => UNSENT.includes(code)) ? 'unsent' : 'lost'
+  return isUnsent(error) ? 'unsent' : 'lost'
 }
 
+/** Gateways answer with 502, 503 and 504 after they have passed a request on, too. */
 function byStatus(status: number | undefined): CallFailure {
   if (status === undefined) return 'lost'
   if (NO_SESSION.includes(status)) return 'expired'
-  if (status === UNAVAILABLE) return 'unsent'
   return status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR ? 'refused' : 'lost'
 }
 
-/** The codes of an error and its causes. */
-function codesOf(error: unknown, depth = 0): readonly string[] {
-  if (typeof error !== 'object' || error === null || depth > 4) return []
-  const { code, cause, errors } = error as {
+/** An error of the network alone does not say so: an open connection can end with `EHOSTUNREACH`, too. */
+function isUnsent(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > DEEPEST) return false
+  const { code, syscall, cause, errors } = error as {
     readonly code?: unknown
+    readonly syscall?: unknown
     readonly cause?: unknown
     readonly errors?: unknown
   }
-  const inner = Array.isArray(errors) ? (errors as readonly unknown[]) : [cause]
-  return [...(typeof code === 'string' ? [code] : []), ...inner.flatMap((each) => codesOf(each, depth + 1))]
+  if (code === CONNECT_TIMEOUT || BEFORE_SENDING.includes(syscall)) return true
+  const inner = Array.isArray(errors) && errors.length > 0 ? (errors as readonly unknown[]) : [cause]
+  return inner.every((each) => isUnsent(each, depth + 1))
 }
 
 const DEEPEST = 3
 
 /** The parts of an answer that break the protocol; the package lists them as JSON after its own words. */
-export function unreadableText(error: unknown): string {
+function unreadableText(error: unknown): string {
   const text = thrownText(error)
   try {
     return issueLines(JSON.parse(text.slice(text.indexOf(': ') + 2)) as readonly StandardIssue[]).join('; ')
@@ -77,4 +75,41 @@ export function failureText(error: unknown, depth = 0): string {
   if (cause === undefined || depth === DEEPEST) return own
   const below = failureText(cause, depth + 1)
   return own.includes(below) ? own : `${own.replace(/\.$/, '')}: ${below}`
+}
+
+export interface FailedRequest {
+  readonly failure: CallFailure
+  readonly error: unknown
+  /** More about a lost connection. */
+  readonly lossText?: string | undefined
+}
+
+/** The error that a model or a program reads. `isStopped`: the request was cancelled from here. */
+export function requestError(
+  { name, secrets }: { readonly name: string; readonly secrets: Redactor },
+  { failure, error, lossText }: FailedRequest,
+  isStopped: boolean,
+): Error {
+  const server = `The MCP server ${quote(name)}`
+  const theServer = server.replace('T', 't')
+  const text = secrets.text(failureText(error))
+  if (failure === 'refused') return new Error(`${server} refused the call: ${text}`)
+  if (failure === 'unsent' || failure === 'expired')
+    return new Error(`${server} did not take the call, and did nothing: ${text}`)
+  if (isStopped)
+    return new UnknownOutcome(`The call was cancelled, and ${theServer} was told so.`, 'cancelled')
+  if (failure === 'unreadable')
+    return new UnknownOutcome(
+      `${server} answered, but its answer breaks the protocol: ${ended(secrets.text(unreadableText(error)))}`,
+      'connection-lost',
+    )
+  if (failure === 'timeout') return new UnknownOutcome(`${server} did not answer in time.`, 'timeout')
+  return new UnknownOutcome(
+    `The connection to ${theServer} was lost in this call. ${ended(lossText ?? text)}`,
+    'connection-lost',
+  )
+}
+
+function ended(sentence: string): string {
+  return sentence.replace(/\.?$/, '.')
 }

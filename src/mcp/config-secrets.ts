@@ -19,5 +19,14 @@ function ofHttp({
   readonly headers: Readonly<Record<string, string>>
 }): readonly (readonly [string, string])[] {
   const { searchParams, password } = new URL(url)
-  return [...Object.entries(headers), ...searchParams, ['password', decodeURIComponent(password)] as const]
+  return [...Object.entries(headers), ...searchParams, ['password', decoded(password)] as const]
+}
+
+/** A password may have a `%` that begins no escape. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

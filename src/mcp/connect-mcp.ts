@@ -8,10 +8,11 @@ import {
   type OptionSet,
   quote,
 } from '../protocol/index.ts'
-import { type Tool, thrownText, toJson } from '../tool/index.ts'
+import { type Tool, thrownText } from '../tool/index.ts'
 import { type McpServersOption, readServers } from './config.ts'
 import { ServerConnection } from './connection.ts'
 import { listTools } from './listing.ts'
+import { getPrompt, listPrompts, listResources, readResource } from './read-request.ts'
 import type { McpProblem, McpServerStatus } from './status.ts'
 
 export interface ConnectMcpOptions {
@@ -64,10 +65,10 @@ export async function connectMcp(options: ConnectMcpOptions): Promise<McpServers
   const close = async (): Promise<void> => {
     await Promise.all(all.map(({ connection }) => connection.close()))
   }
-  const client = async (server: string) => {
+  const connectionTo = (server: string): ServerConnection => {
     const found = all.find(({ connection }) => connection.settings.name === server)
     if (found === undefined) throw unknownServer(server, names)
-    return (await found.connection.connected()).client
+    return found.connection
   }
   if (!lazy) await tools()
   return {
@@ -75,19 +76,12 @@ export async function connectMcp(options: ConnectMcpOptions): Promise<McpServers
     close,
     [Symbol.asyncDispose]: close,
     status: () => all.map((each) => each.status()),
-    resources: async (server) => (await (await client(server)).listResources()).resources.map(plain),
-    readResource: async (server, uri) =>
-      (await (await client(server)).readResource({ uri })).contents.map(plain),
-    prompts: async (server) => (await (await client(server)).listPrompts()).prompts.map(plain),
+    resources: async (server) => listResources(connectionTo(server)),
+    readResource: async (server, uri) => readResource(connectionTo(server), uri),
+    prompts: async (server) => listPrompts(connectionTo(server)),
     getPrompt: async (server, name, args = {}) =>
-      plain(await (await client(server)).getPrompt({ name, arguments: { ...args } })),
+      getPrompt(connectionTo(server), { name, arguments: { ...args } }),
   }
-}
-
-function plain(value: object): JsonObject {
-  const json = toJson(value)
-  if (json instanceof Error) throw new Error(`The server's answer cannot be used: ${json.message}.`)
-  return json as JsonObject
 }
 
 function unknownServer(server: string, names: readonly string[]): HoldfastError {
@@ -108,6 +102,8 @@ class ServerTools {
   #changes = 1
   #listed = 0
   #listing: Promise<void> | undefined
+  /** The last listing has failed. */
+  #hasFailed = false
 
   constructor(
     connection: ServerConnection,
@@ -135,7 +131,7 @@ class ServerTools {
     if (isStale && isReady) {
       this.#listing ??= this.#list()
       // A server that has failed before does not hold up every turn.
-      await (this.connection.error === undefined
+      await (this.connection.error === undefined && !this.#hasFailed
         ? this.#listing
         : Promise.race([this.#listing, systemTimer.wait(RECONNECT_MS, { background: true })]))
     }
@@ -149,8 +145,10 @@ class ServerTools {
       const { tools, problems } = await listTools(this.connection, live, this.#servers)
       this.#tools = tools
       this.#listed = now
+      this.#hasFailed = false
       for (const problem of problems) this.connection.note(problem)
     } catch (error) {
+      this.#hasFailed = true
       // A failed connection has been noted.
       if (this.connection.live !== undefined)
         this.connection.note(`Its tools cannot be listed: ${thrownText(error)}`)

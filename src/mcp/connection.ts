@@ -5,7 +5,7 @@
 import { systemClock, systemTimer } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { type Redactor, thrownText } from '../tool/index.ts'
-import { failureText } from './call-errors.ts'
+import { type CallFailure, failureOf, failureText } from './call-errors.ts'
 import type { ServerSettings } from './config.ts'
 import { secretsOf } from './config-secrets.ts'
 import { type HttpTransport, httpTransport } from './http-transport.ts'
@@ -21,6 +21,7 @@ export interface LiveServer {
 }
 
 const CONNECT_MS = 30_000
+const TIMEOUT_MS = 60_000
 /** How long a process may be silent before it is taken for a server of the older protocol. */
 const PROBE_MS = 5000
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024
@@ -81,6 +82,11 @@ export class ServerConnection {
     return this.secrets.text(errorOutput || this.#stderr)
   }
 
+  /** How long a request may take without an answer and without progress. */
+  get timeoutMs(): number {
+    return this.settings.options.timeoutMs ?? TIMEOUT_MS
+  }
+
   /** True if a connection exists or may be tried now. */
   get isReady(): boolean {
     return this.state !== 'closed' && (this.#live !== undefined || this.#retryAt <= systemClock.now())
@@ -94,11 +100,25 @@ export class ServerConnection {
     if (waitMs > 0 && this.#connecting === undefined)
       await systemTimer.wait(waitMs, signal === undefined ? {} : { signal })
     signal?.throwIfAborted()
+    // Another call may have connected meanwhile.
+    if (this.#live !== undefined) return this.#live
     if (this.state === 'closed') throw new ServerUnavailable(`The MCP server ${this.#name} is closed.`)
     this.#connecting ??= this.questions.outside(() => this.#connect())
     return signal === undefined
       ? this.#connecting
       : Promise.race([this.#connecting, rejectedBy(signal, 'The call was cancelled.')])
+  }
+
+  /**
+   * The kind of a failed request. A connection that is of no use any more is dropped. Without a session there is none to
+   * forget: then the server has refused the request, and may be one with another protocol by now.
+   */
+  async failureOf(live: LiveServer, error: unknown): Promise<CallFailure> {
+    const failure = failureOf(live.sdk, error)
+    const hasSession = live.client.transport?.sessionId !== undefined
+    if (failure === 'expired') await this.drop(live, 'It has forgotten the session.')
+    if (failure === 'unsent') await this.drop(live, failureText(error))
+    return failure === 'expired' && !hasSession ? 'refused' : failure
   }
 
   /** Forgets a connection that is of no use any more. */
@@ -149,6 +169,8 @@ export class ServerConnection {
         throw new Error('it was closed')
       }
       this.#live = live
+      this.questions.areTold =
+        this.settings.target.kind === 'http' && live.client.getProtocolEra() === 'modern'
       this.isUninformed = false
       void this.#watchReports(live)
       this.state = 'connected'
@@ -240,8 +262,8 @@ export class ServerConnection {
       if (!text.startsWith('Received a progress notification')) this.note(text)
     }
     Object.assign(client, { onerror })
-    client.setRequestHandler('elicitation/create', ({ params }) =>
-      this.questions.answer(params as ServerQuestion),
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+      this.questions.answer(params as ServerQuestion, mcpReq.signal),
     )
     return client
   }

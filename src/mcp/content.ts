@@ -3,7 +3,7 @@
  * binary as artifacts. Knows nothing of connections.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
-import { type Artifacts, toJson } from '../tool/index.ts'
+import { type Artifacts, thrownText, toJson } from '../tool/index.ts'
 import type { CallToolResult, ContentBlock } from './sdk.ts'
 
 /** A longer text becomes an artifact, and the model reads its beginning. */
@@ -82,8 +82,11 @@ async function blockOf(block: ContentBlock, writer: ArtifactWriter): Promise<Jso
 
 async function textOf(text: string, writer: ArtifactWriter): Promise<Json> {
   if (Buffer.byteLength(text) <= LONGEST_TEXT) return text
-  const artifact = await writer.text(text)
-  return { artifact, bytes: Buffer.byteLength(text), beginning: text.slice(0, BEGINNING).toWellFormed() }
+  return {
+    ...(await writer.text(text)),
+    bytes: Buffer.byteLength(text),
+    beginning: text.slice(0, BEGINNING).toWellFormed(),
+  }
 }
 
 async function dataOf(value: unknown, writer: ArtifactWriter): Promise<Json> {
@@ -91,8 +94,11 @@ async function dataOf(value: unknown, writer: ArtifactWriter): Promise<Json> {
   if (json instanceof Error) return { error: `The structured content cannot be used: ${json.message}.` }
   const text = JSON.stringify(json)
   if (Buffer.byteLength(text) <= LONGEST_TEXT) return json
-  const artifact = await writer.data(json)
-  return { artifact, bytes: Buffer.byteLength(text), beginning: text.slice(0, BEGINNING).toWellFormed() }
+  return {
+    ...(await writer.data(json)),
+    bytes: Buffer.byteLength(text),
+    beginning: text.slice(0, BEGINNING).toWellFormed(),
+  }
 }
 
 /** Names artifacts after their call. */
@@ -104,24 +110,29 @@ class ArtifactWriter {
     this.#context = context
   }
 
-  async text(content: string): Promise<string> {
+  async text(content: string): Promise<JsonObject> {
     return this.#written((id) => this.#context.artifacts.writeFile(id, content, { mediaType: 'text/plain' }))
   }
 
-  async data(value: Json): Promise<string> {
+  async data(value: Json): Promise<JsonObject> {
     return this.#written((id) => this.#context.artifacts.writeData(id, value))
   }
 
   async binary(base64: string, mediaType = 'application/octet-stream'): Promise<JsonObject> {
     const bytes = Buffer.from(base64, 'base64')
-    const artifact = await this.#written((id) => this.#context.artifacts.writeFile(id, bytes, { mediaType }))
-    return { mediaType, bytes: bytes.length, artifact }
+    const kept = await this.#written((id) => this.#context.artifacts.writeFile(id, bytes, { mediaType }))
+    return { mediaType, bytes: bytes.length, ...kept }
   }
 
-  async #written(write: (id: string) => Promise<unknown>): Promise<string> {
+  /** A failure must not fail the call, which has happened. */
+  async #written(write: (id: string) => Promise<unknown>): Promise<JsonObject> {
     this.#count += 1
     const id = `mcp-${this.#context.callId.replaceAll(/[^\w.-]/g, '_')}-${this.#count}`
-    await write(id)
-    return id
+    try {
+      await write(id)
+      return { artifact: id }
+    } catch (error) {
+      return { error: `It could not be kept: ${thrownText(error)}` }
+    }
   }
 }

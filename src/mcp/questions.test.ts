@@ -1,6 +1,7 @@
 /** Questions of servers as requests to a person: what is shown, and what is refused. */
 import { describe, expect, it } from 'vitest'
-import { QuestionedCall, type ServerQuestion } from './questions.ts'
+import type { Json } from '../protocol/index.ts'
+import { QuestionedCall, Questions, type ServerQuestion } from './questions.ts'
 
 async function asked(question: ServerQuestion) {
   const problems: string[] = []
@@ -50,5 +51,92 @@ describe('a question of a server', () => {
     const requestedSchema = { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: {} } }
     const { requests } = await asked({ message: 'which?', requestedSchema })
     expect(requests).toEqual([expect.not.objectContaining({ schema: expect.anything() })])
+  })
+})
+
+const SURE: ServerQuestion = { message: 'Sure?' }
+const OPEN = new AbortController().signal
+
+/** A running call that ends when it is told to, with an answer of the server or without. */
+function started(questions: Questions, answers: Record<string, Json> = {}) {
+  const call = new QuestionedCall({ server: 's', tool: 't' }, answers, () => {})
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const work = (): Promise<void> => {
+    begun.resolve()
+    return promise
+  }
+  const ended = questions.during(call, OPEN, work)
+  const end = async (isAnswered: boolean): Promise<void> => {
+    call.isAnswered = isAnswered
+    resolve()
+    await ended
+  }
+  return { call, end, begun: begun.promise }
+}
+
+/** Questions from outside of every call, as over the pipe of an older server. */
+async function together() {
+  const questions = new Questions()
+  const [asker, other] = [started(questions), started(questions)]
+  await Promise.all([asker.begun, other.begun])
+  return { questions, asker, other }
+}
+
+describe('a question that does not say which call it belongs to', () => {
+  it('waits until every running call asks', async () => {
+    const { questions, asker, other } = await together()
+    const answer = questions.answer(SURE, OPEN)
+    await other.end(true)
+    expect(await answer).toEqual({ action: 'cancel' })
+    expect(asker.call.asked).toMatchObject([{ prompt: 'Sure?' }])
+  })
+
+  it('stops no other call when its own ends without an answer', async () => {
+    const { questions, asker, other } = await together()
+    const answer = questions.answer(SURE, OPEN)
+    await asker.end(false)
+    expect(await answer).toEqual({ action: 'cancel' })
+    expect(other.call).toMatchObject({ asked: [], stopped: { aborted: false } })
+  })
+
+  it('stops no call after the server has withdrawn it', async () => {
+    const { questions, asker, other } = await together()
+    const withdrawn = new AbortController()
+    const answer = questions.answer(SURE, withdrawn.signal)
+    withdrawn.abort()
+    expect(await answer).toEqual({ action: 'cancel' })
+    await asker.end(true)
+    expect(other.call).toMatchObject({ asked: [], stopped: { aborted: false } })
+  })
+
+  it('belongs to no call where servers do say it', async () => {
+    const { questions, asker, other } = await together()
+    questions.areTold = true
+    expect(await questions.answer(SURE, OPEN)).toEqual({ action: 'cancel' })
+    await asker.end(true)
+    expect(other.call.asked).toEqual([])
+  })
+
+  it('gets the answer that a person gave for its call: calls with answers run alone', async () => {
+    const questions = new Questions()
+    const { requests } = await asked(SURE)
+    const answersOf = (answer: Json) => ({ [requests[0]?.name ?? '']: answer })
+    const others = started(questions)
+    const yes = started(questions, answersOf(true))
+    const no = started(questions, answersOf(false))
+    const cancelled = new AbortController()
+    const call = new QuestionedCall({ server: 's', tool: 't' }, answersOf(true), () => {})
+    const never = questions.during(call, cancelled.signal, () => Promise.reject(new Error('It was sent.')))
+    cancelled.abort(new Error('cancelled'))
+    await others.begun
+    await others.end(true)
+    await yes.begun
+    expect(await questions.answer(SURE, OPEN)).toMatchObject({ action: 'accept' })
+    await yes.end(true)
+    await no.begun
+    expect(await questions.answer(SURE, OPEN)).toEqual({ action: 'decline' })
+    await no.end(true)
+    await expect(never).rejects.toThrow('cancelled')
   })
 })

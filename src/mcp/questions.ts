@@ -1,6 +1,11 @@
 /**
  * Questions of servers (elicitation), answered from the answers that a call already has. A question without an answer
- * stops its call, so that a person is asked and the call runs again. Older servers do not say which call they ask for.
+ * stops its call, so that a person is asked and the call runs again. Over a pipe, and from older servers, a question does not
+ * come with its call.
+ *
+ * Q1. A call that asked nothing is never stopped by a question: stopped calls run again.
+ * Q2. An answer goes to the call that a person gave it for. So a call with answers runs alone where questions do not
+ *     come with their calls.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
@@ -41,6 +46,8 @@ export class QuestionedCall {
   readonly #stop = new AbortController()
   /** The stream of its answer has ended without one. */
   isLost = false
+  /** The server has answered the call, so that it asks no more. */
+  isAnswered = false
 
   constructor(
     about: { readonly server: string; readonly tool: string },
@@ -50,6 +57,10 @@ export class QuestionedCall {
     this.#about = about
     this.#answers = answers
     this.#onProblem = onProblem
+  }
+
+  get hasAnswers(): boolean {
+    return Object.keys(this.#answers).length > 0
   }
 
   /** Aborts when a question lacks its answer, and when the answer of the call is lost. */
@@ -93,17 +104,24 @@ export class QuestionedCall {
 
 /** Assigns the questions of one server to its running calls. */
 export class Questions {
+  /** True if a question comes with the request that it belongs to. */
+  areTold = false
   readonly #running = new Set<QuestionedCall>()
-  readonly #waiting: ((call: QuestionedCall | undefined) => void)[] = []
+  #waiting: ((call: QuestionedCall | undefined) => void)[] = []
   readonly #current = new AsyncLocalStorage<QuestionedCall>()
+  /** The entrance of the last call. */
+  #entrance: Promise<void> = Promise.resolve()
+  #onLeave = Promise.withResolvers<void>()
 
-  async during<T>(call: QuestionedCall, work: () => Promise<T>): Promise<T> {
+  /** Rejects with the reason of the signal if it aborts before `work` begins. */
+  async during<T>(call: QuestionedCall, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (!this.areTold) await this.#enter(call, signal)
+    signal.throwIfAborted()
     this.#running.add(call)
     try {
       return await this.#current.run(call, work)
     } finally {
-      this.#running.delete(call)
-      this.#assign()
+      this.#leave(call)
     }
   }
 
@@ -123,24 +141,50 @@ export class Questions {
     return this.#current.exit(work)
   }
 
-  async answer(question: ServerQuestion): Promise<ServerAnswer> {
-    const call = await this.#callOf(question)
+  /** @param signal aborts when the server withdraws the question */
+  async answer(question: ServerQuestion, signal: AbortSignal): Promise<ServerAnswer> {
+    const call = await this.#callOf(signal)
     return call === undefined ? CANCEL : call.answer(question)
   }
 
+  #enter(call: QuestionedCall, signal: AbortSignal): Promise<void> {
+    this.#entrance = this.#enterAfter(this.#entrance, call, signal)
+    return this.#entrance
+  }
+
+  /** Calls enter in their order; one with answers when all others have left, and no other before it has (Q2). */
+  async #enterAfter(before: Promise<void>, call: QuestionedCall, signal: AbortSignal): Promise<void> {
+    await before
+    while (!signal.aborted && this.#excludes(call)) await abortedOr(this.#onLeave.promise, signal)
+  }
+
+  #excludes({ hasAnswers }: QuestionedCall): boolean {
+    return [...this.#running].some((other) => hasAnswers || other.hasAnswers)
+  }
+
+  /** A call without an answer of the server may be the one whose question waits, and no other may get that (Q1). */
+  #leave(call: QuestionedCall): void {
+    this.#running.delete(call)
+    this.#onLeave.resolve()
+    this.#onLeave = Promise.withResolvers<void>()
+    if (call.isAnswered || call.asked.length > 0) return this.#assign()
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined)
+  }
+
   /**
-   * The call of the request that the question came with, a call that has its answer, or the one left over: calls that ask
-   * do not end, so once as many run as ask, each of them asks.
+   * The call of the request that the question came with, or the one left over: calls that ask do not end, so once as many
+   * run as ask, each of them asks.
    */
-  async #callOf(question: ServerQuestion): Promise<QuestionedCall | undefined> {
+  async #callOf(signal: AbortSignal): Promise<QuestionedCall | undefined> {
     const current = this.#current.getStore()
     if (current !== undefined && this.#running.has(current)) return current
-    const known = [...this.#running].find((call) => call.knows(question))
-    if (known !== undefined) return known
+    if (this.areTold) return undefined
     const { promise, resolve } = Promise.withResolvers<QuestionedCall | undefined>()
     this.#waiting.push(resolve)
     this.#assign()
-    return promise
+    await abortedOr(promise, signal)
+    this.#waiting = this.#waiting.filter((each) => each !== resolve)
+    return signal.aborted ? undefined : promise
   }
 
   #assign(): void {
@@ -148,6 +192,16 @@ export class Questions {
     if (this.#waiting.length < free.length) return
     for (const [at, resolve] of this.#waiting.splice(0).entries()) resolve(free[at])
   }
+}
+
+/** Resolves with the work, or when the signal aborts. */
+async function abortedOr(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const abort = (): void => resolve()
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) resolve()
+  await Promise.race([work, promise])
+  signal.removeEventListener('abort', abort)
 }
 
 /** By message and schema: they are the same when the call runs again. An address may be new each time. */

@@ -1,8 +1,9 @@
 /** Tools by which a model lists and reads a server's resources and prompts, if the config asks for them. */
 import type { JsonObject } from '../protocol/index.ts'
-import { defineTool, jsonSchema, type Tool, type ToolContext, toJson } from '../tool/index.ts'
+import { defineTool, jsonSchema, type Tool, type ToolContext } from '../tool/index.ts'
 import type { LiveServer, ServerConnection } from './connection.ts'
 import { blocksOf } from './content.ts'
+import { type ReadOptions, readFrom } from './read-request.ts'
 import type { Client, ContentBlock } from './sdk.ts'
 
 /** @param nameOf makes the name for models */
@@ -25,8 +26,11 @@ interface ReadTool {
   readonly description: string
   readonly properties: JsonObject
   readonly required: readonly string[]
-  readonly read: (client: Client, input: ReadInput, context: ToolContext) => Promise<unknown>
+  readonly read: (reader: Reader, input: ReadInput, context: ToolContext) => Promise<unknown>
 }
+
+/** Reads from the server of the tool. */
+type Reader = <T extends object>(read: (client: Client, options: ReadOptions) => Promise<T>) => Promise<T>
 
 interface ReadInput {
   readonly uri?: string
@@ -46,12 +50,7 @@ function readTool(connection: ServerConnection, name: string, definition: ReadTo
     replay: isTrusted ? 'safe' : 'never',
     approve: isTrusted ? 'never' : 'always',
     origin: { kind: 'mcp', server },
-    run: async (input, context) => {
-      const { client } = await connection.connected(context.signal)
-      const json = toJson(await read(client, input, context))
-      if (json instanceof Error) throw new Error(`The server's answer cannot be used: ${json.message}.`)
-      return connection.secrets.json(json)
-    },
+    run: (input, context) => read((from) => readFrom(connection, from, context.signal), input, context),
   })
 }
 
@@ -62,8 +61,8 @@ const LIST_RESOURCES: ReadTool = {
   description: 'Lists the resources, with their addresses,',
   properties: {},
   required: [],
-  read: async (client, _, { signal }) => {
-    const { resources } = await client.listResources(undefined, { signal })
+  read: async (reader) => {
+    const { resources } = await reader((client, options) => client.listResources(undefined, options))
     return {
       resources: resources
         .slice(0, MOST)
@@ -78,8 +77,8 @@ const READ_RESOURCE: ReadTool = {
   description: 'Reads a resource',
   properties: { uri: { type: 'string', minLength: 1, description: 'The address of the resource.' } },
   required: ['uri'],
-  read: async (client, { uri = '' }, context) => {
-    const { contents } = await client.readResource({ uri }, { signal: context.signal })
+  read: async (reader, { uri = '' }, context) => {
+    const { contents } = await reader((client, options) => client.readResource({ uri }, options))
     const blocks = contents.map((resource): ContentBlock => ({ type: 'resource', resource }))
     return blocksOf(blocks, context)
   },
@@ -90,8 +89,8 @@ const LIST_PROMPTS: ReadTool = {
   description: 'Lists the prompts, with their arguments,',
   properties: {},
   required: [],
-  read: async (client, _, { signal }) => {
-    const { prompts } = await client.listPrompts(undefined, { signal })
+  read: async (reader) => {
+    const { prompts } = await reader((client, options) => client.listPrompts(undefined, options))
     return {
       prompts: prompts
         .slice(0, MOST)
@@ -108,11 +107,9 @@ const GET_PROMPT: ReadTool = {
     arguments: { type: 'object', additionalProperties: { type: 'string' } },
   },
   required: ['name'],
-  read: async (client, { name = '', arguments: args = {} }, context) => {
-    const { description, messages } = await client.getPrompt(
-      { name, arguments: { ...args } },
-      { signal: context.signal },
-    )
+  read: async (reader, { name = '', arguments: args = {} }, context) => {
+    const params = { name, arguments: { ...args } }
+    const { description, messages } = await reader((client, options) => client.getPrompt(params, options))
     const blocks = await blocksOf(
       messages.map(({ content }) => content),
       context,

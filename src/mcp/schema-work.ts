@@ -69,7 +69,9 @@ class StepCount {
 }
 
 function ownSteps(node: JsonObject, value: Json): number {
-  const names = sizeOf(node['properties']) + sizeOf(node['enum'])
+  const lists = Object.values((schemaNode(node['dependentRequired']) ?? {}) as Record<string, Json>)
+  const words = [node['properties'], node['enum'], node['required'], ...lists]
+  const names = words.reduce((sum: number, each) => sum + sizeOf(each), 0)
   return node['uniqueItems'] === true && Array.isArray(value) ? names + value.length ** 2 : names
 }
 

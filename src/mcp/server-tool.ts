@@ -1,6 +1,6 @@
 /** A tool of a server as a tool of an agent: its definition from the listing, and one call of it. */
 import { grounded } from '../grounding/index.ts'
-import { defined, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import {
   ask,
   defineTool,
@@ -12,9 +12,8 @@ import {
   thrownText,
   toJson,
   toolResult,
-  UnknownOutcome,
 } from '../tool/index.ts'
-import { type CallFailure, failureOf, failureText, unreadableText } from './call-errors.ts'
+import { type FailedRequest, requestError } from './call-errors.ts'
 import { type LiveServer, type ServerConnection } from './connection.ts'
 import { contentOf } from './content.ts'
 import { QuestionedCall, type ServerQuestion } from './questions.ts'
@@ -23,7 +22,6 @@ import type { CallToolResult, ListedTool } from './sdk.ts'
 import { seenText } from './seen-text.ts'
 import { LONGEST_DESCRIPTION, serverSchema } from './server-schema.ts'
 
-const TIMEOUT_MS = 60_000
 /** Progress keeps a call alive, but not for ever. */
 const LONGEST_CALL_MS = 60 * 60 * 1000
 
@@ -117,9 +115,9 @@ class ServerCall {
     const isAgain = failed === 'expired' || failed === 'unsent' || (failed === 'lost' && this.#isSafe)
     const isStopped = this.#options.context.signal.aborted || this.#questioned.asked.length > 0
     if (isAgain && !isStopped) this.#questioned = this.#newQuestions()
-    const last = isAgain && !isStopped ? await this.#attempt(input) : first
-    if (this.#questioned.asked.length > 0) return ask(this.#questioned.asked)
-    return 'failure' in last ? this.#fail(last) : this.#resultOf(last.result)
+    const last = isAgain && !isStopped ? await this.#attemptAfter(first, input) : first
+    if ('result' in last) return this.#resultOf(last.result)
+    return this.#questioned.asked.length > 0 ? ask(this.#questioned.asked) : this.#fail(last)
   }
 
   #newQuestions(): QuestionedCall {
@@ -128,45 +126,65 @@ class ServerCall {
     return new QuestionedCall(about, context.answers, (problem) => this.#connection.note(problem))
   }
 
-  async #attempt(input: JsonObject): Promise<Attempt> {
-    const { context, listed } = this.#options
-    const { signal } = context
-    const live = await this.#connection.connected(signal)
-    const { timeoutMs = TIMEOUT_MS } = this.#connection.settings.options
-    const { name, inputSchema } = listed
+  /** A server that cannot be reached any more may have received the first attempt. */
+  async #attemptAfter(first: Attempt, input: JsonObject): Promise<Attempt> {
     try {
-      const result = await this.#connection.questions.during(this.#questioned, () =>
-        live.client.callTool(
-          { name, arguments: input },
-          {
-            signal: AbortSignal.any([signal, this.#questioned.stopped]),
-            timeout: timeoutMs,
-            maxTotalTimeout: Math.max(timeoutMs, LONGEST_CALL_MS),
-            resetTimeoutOnProgress: true,
-            onprogress: ({ progress, total, message }) =>
-              context.progress(defined({ progress, total, message })),
-            toolDefinition: { name, inputSchema },
-          },
-        ),
-      )
-      this.#connection.succeeded()
-      return { result: this.#redacted(result) }
+      return await this.#attempt(input)
     } catch (error) {
-      return this.#failed(live, error)
+      if ('failure' in first && first.failure === 'lost') return first
+      throw error
     }
   }
 
-  /** A server may repeat the keys that the config gives it. */
+  #attempt(input: JsonObject): Promise<Attempt> {
+    const { signal } = this.#options.context
+    return this.#connection.questions.during(this.#questioned, signal, async () => {
+      const live = await this.#connection.connected(signal)
+      try {
+        const result = await this.#send(live, input)
+        this.#questioned.isAnswered = true
+        this.#connection.succeeded()
+        return { result: this.#redacted(result) }
+      } catch (error) {
+        return this.#failed(live, error)
+      }
+    })
+  }
+
+  #send({ client }: LiveServer, input: JsonObject): Promise<CallToolResult> {
+    const { context, listed } = this.#options
+    const { timeoutMs } = this.#connection
+    const { name, inputSchema } = listed
+    return client.callTool(
+      { name, arguments: input },
+      {
+        signal: AbortSignal.any([context.signal, this.#questioned.stopped]),
+        timeout: timeoutMs,
+        maxTotalTimeout: Math.max(timeoutMs, LONGEST_CALL_MS),
+        resetTimeoutOnProgress: true,
+        onprogress: ({ progress, total, message }) =>
+          context.progress(this.#connection.secrets.json(defined({ progress, total, message }))),
+        toolDefinition: { name, inputSchema },
+      },
+    )
+  }
+
+  /** A server may repeat the keys that the config gives it, also in a part that cannot be read and is replaced. */
   #redacted(result: CallToolResult): CallToolResult {
     const { secrets } = this.#connection
-    const json = secrets.isEmpty ? undefined : toJson(result)
-    return json === undefined || json instanceof Error ? result : (secrets.json(json) as CallToolResult)
+    if (secrets.isEmpty) return result
+    const parts = Object.entries(result).map(([name, part]) => {
+      const json = toJson(part)
+      if (!(json instanceof Error)) return [name, secrets.json(json)] as const
+      const text = `It cannot be used: ${json.message}.`
+      return [name, name === 'content' ? [{ type: 'text', text }] : { error: text }] as const
+    })
+    return Object.fromEntries(parts) as unknown as CallToolResult
   }
 
   async #failed(live: LiveServer, error: unknown): Promise<Attempt> {
-    const failure = this.#questioned.isLost ? 'lost' : failureOf(live.sdk, error)
-    if (failure === 'expired') await this.#connection.drop(live, 'It has forgotten the session.')
-    if (failure === 'unsent') await this.#connection.drop(live, failureText(error))
+    const failure = this.#questioned.isLost ? 'lost' : await this.#connection.failureOf(live, error)
+    this.#questioned.isAnswered = failure === 'refused' || failure === 'unreadable'
     if (error instanceof live.sdk.UrlElicitationRequiredError) await this.#askFor(error.elicitations)
     return { failure, error }
   }
@@ -177,30 +195,13 @@ class ServerCall {
     await Promise.all(unknown.map((question) => this.#questioned.answer({ ...question, mode: 'url' })))
   }
 
-  #fail({ failure, error }: FailedAttempt): never {
-    const { signal } = this.#options.context
-    const server = `The MCP server ${quote(this.#connection.settings.name)}`
-    const text = this.#connection.secrets.text(failureText(error))
-    if (failure === 'refused') throw new Error(`${server} refused the call: ${text}`)
-    if (failure === 'unsent' || failure === 'expired')
-      throw new Error(`${server} did not take the call, and did nothing: ${text}`)
-    if (signal.aborted)
-      throw new UnknownOutcome(
-        `The call was cancelled, and ${server.replace('T', 't')} was told so.`,
-        'cancelled',
-      )
-    if (failure === 'unreadable') {
-      const why = this.#connection.secrets.text(unreadableText(error))
-      throw new UnknownOutcome(
-        `${server} answered, but its answer breaks the protocol: ${why.replace(/\.?$/, '.')}`,
-        'connection-lost',
-      )
-    }
-    if (failure === 'timeout') throw new UnknownOutcome(`${server} did not answer in time.`, 'timeout')
-    const why = this.#questioned.isLost ? 'Its answer broke off.' : (this.#connection.error ?? text)
-    throw new UnknownOutcome(
-      `The connection to ${server.replace('T', 't')} was lost in this call. ${why.replace(/\.?$/, '.')}`,
-      'connection-lost',
+  #fail(failed: FailedRequest): never {
+    const { settings, secrets, error } = this.#connection
+    const lossText = this.#questioned.isLost ? 'Its answer broke off.' : error
+    throw requestError(
+      { name: settings.name, secrets },
+      { ...failed, lossText },
+      this.#options.context.signal.aborted,
     )
   }
 
@@ -230,9 +231,4 @@ class ServerCall {
   }
 }
 
-interface FailedAttempt {
-  readonly failure: CallFailure
-  readonly error: unknown
-}
-
-type Attempt = { readonly result: CallToolResult } | FailedAttempt
+type Attempt = { readonly result: CallToolResult } | FailedRequest

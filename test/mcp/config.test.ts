@@ -13,6 +13,12 @@ const read = (option: unknown, env: Readonly<Record<string, string>> = {}) =>
 const refused = (server: object) => read({ s: server })
 
 describe('the config', () => {
+  it('may have a password with a percent sign that begins no escape', async () => {
+    const mcp = await connectMcp({ servers: { web: { url: 'http://me:100%@127.0.0.1/mcp' } }, lazy: true })
+    expect(mcp.status()).toMatchObject([{ name: 'web', state: 'idle' }])
+    await mcp.close()
+  })
+
   it('is the same below mcpServers, as it is, and in a file', async () => {
     const servers = {
       fs: { command: 'npx', args: ['-y', 'server'], env: { KEY: '${TOKEN}' }, cwd: '/tmp' },

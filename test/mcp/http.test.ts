@@ -158,6 +158,47 @@ describe('a call over HTTP', () => {
     expect(mcp.status()[0]?.problems.join('\n')).toContain('more than 10485760 bytes')
   })
 
+  it('runs once where the server has no sessions, whatever status it answers with', async () => {
+    const ran: string[] = []
+    const { origin } = await listening((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
+          readonly id?: number
+          readonly method?: string
+          readonly params?: { readonly name: string }
+        }
+        if (request.method !== 'POST') return response.writeHead(405).end()
+        if (id === undefined) return response.writeHead(202).end()
+        if (method === 'tools/call') {
+          ran.push(params?.name ?? '')
+          return response.writeHead(Number(params?.name)).end('no such order')
+        }
+        const results: Record<string, object> = {
+          initialize: {
+            protocolVersion: '2025-06-18',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'raw', version: '1' },
+          },
+          'tools/list': {
+            tools: ['400', '404', '503'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+          },
+        }
+        const result = results[method ?? '']
+        const said = result === undefined ? { error: { code: -32_601, message: 'no' } } : { result }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
+      })
+    })
+    const mcp = await connected({ raw: { url: `${origin}/mcp` } })
+    const refused = { status: 'error', output: { error: expect.stringContaining('refused the call') } }
+    expect(await call(mcp, 'raw_400')).toMatchObject(refused)
+    expect(await call(mcp, 'raw_404')).toMatchObject(refused)
+    expect(await call(mcp, 'raw_503')).toMatchObject({ status: 'unknown' })
+    expect(ran).toEqual(['400', '404', '503'])
+  })
+
   it('has the ids that the config marks', async () => {
     const { origin } = await open()
     const project = entity('project', { pattern: /^prj-/ })

@@ -54,6 +54,55 @@ describe('a server that lies in its answers', () => {
     for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
   })
 
+  it('repeats the key of its config: it is cut out of results, artifacts, progress and errors', async () => {
+    const liar = { ...script('liar.ts', 'leaks'), env: { API_KEY: 'sk-verysecret-123456' }, timeoutMs: 500 }
+    const mcp = await connected({ liar: { ...liar, resources: true } })
+    const kept: unknown[] = []
+    const artifacts = {
+      ...standInContext().artifacts,
+      writeFile: async (_: string, content: unknown) => kept.push(content) as never,
+    }
+    const stop = new AbortController()
+    const progress = (value: unknown) => {
+      kept.push(value)
+      stop.abort()
+    }
+    const read = (uri: string) => call(mcp, 'liar_read_resource', { args: { uri }, artifacts })
+    const ends = [
+      await call(mcp, 'liar_deep'),
+      await call(mcp, 'liar_tell', { progress, signal: stop.signal }),
+      await read('shop://large'),
+      await read('shop://refused'),
+      await read('shop://silent'),
+      await mcp.readResource('liar', 'shop://large'),
+    ]
+    expect(ends).toMatchObject([
+      { status: 'ok', output: { error: expect.stringContaining('nested more than 200 levels') } },
+      { status: 'unknown', output: { code: 'cancelled' } },
+      { status: 'ok', output: [{ text: { bytes: 70_011 } }] },
+      { status: 'error', ...error(/^The MCP server "liar" refused the call: bad key \[redacted\]$/) },
+      { status: 'unknown', output: { code: 'timeout' } },
+      [{ uri: 'shop://large' }],
+    ])
+    expect(kept).toHaveLength(2)
+    expect(JSON.stringify([ends, kept])).not.toContain('verysecret')
+  })
+
+  it('answers while its question waits: the call is over, and does not run again', async () => {
+    const mcp = await connected({ liar: script('liar.ts', 'leaks') })
+    expect(await call(mcp, 'liar_both')).toMatchObject({ status: 'ok', output: 'done' })
+  })
+
+  it('returns content that cannot be kept: the call has happened all the same', async () => {
+    const mcp = await connected({ liar: script('liar.ts', 'leaks') })
+    const writeFile = () => Promise.reject(new Error('The store is full.'))
+    const artifacts = { ...standInContext().artifacts, writeFile }
+    expect(await call(mcp, 'liar_album', { artifacts })).toMatchObject({
+      status: 'ok',
+      output: { 0: { type: 'image', error: 'It could not be kept: The store is full.' } },
+    })
+  })
+
   it('returns thousands of images: the first hundred are kept, and the result says how many are not', async () => {
     const mcp = await connected({ liar: script('liar.ts', 'tools') })
     const { output } = (await call(mcp, 'liar_album')) as { readonly output: unknown }
@@ -235,6 +284,14 @@ describe('a server that cannot be reached', () => {
       { state: 'connected', tools: 11 },
     ])
     expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
+  })
+
+  it('holds up no turn after its list has failed', async () => {
+    const mcp = await connected({ liar: { ...script('liar.ts', 'unlisted'), connectTimeoutMs: 3_600_000 } })
+    expect(mcp.status()).toMatchObject([
+      { state: 'connected', problems: ['Its tools cannot be listed: not now'] },
+    ])
+    expect(await mcp.tools()).toEqual([])
   })
 
   it('is tried again less and less often', async () => {

@@ -170,6 +170,21 @@ describe.each(MODES)('a served agent (%s)', (era) => {
   })
 })
 
+describe('a turn with many questions', () => {
+  it('asks all of them by forms of an older client', async () => {
+    const rounds = Array.from({ length: 9 }, () => calls(['pay', {}]))
+    const { call } = await serving({
+      era: 'legacy',
+      script: [...rounds, 'Paid.'],
+      tools: [pay()],
+      fill: () => ({ action: 'accept', content: { approved: true } }),
+    })
+    expect(await call('send_message', { message: 'Pay' })).toMatchObject({
+      structuredContent: { text: 'Paid.' },
+    })
+  })
+})
+
 describe('a client that leaves', () => {
   it('in mid-turn leaves the turn open, and the next message finds the conversation', async () => {
     const begun = gate()
