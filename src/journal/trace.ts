@@ -47,6 +47,9 @@ interface TracedCall {
 
 type Readers = { readonly [T in KnownEntry['type']]?: (entry: EntryOf<T>) => void }
 
+/** Inputs that no turn has taken: those that other processes take are never taken here. */
+const MOST_INPUTS = 1000
+
 /** Reads entries one by one, in their order. Its memory is that of the calls since it was made. */
 export class TraceReader {
   readonly #trace: TraceEntry[] = []
@@ -73,6 +76,13 @@ export class TraceReader {
       this.#calls.set(callId, { tool, args, iteration, requestedAt: startedAt })
       this.#open.set(callId, { turn })
     }
+  }
+
+  /** A reader for the turns to come, which knows the inputs that wait for them. */
+  next(): TraceReader {
+    const reader = new TraceReader()
+    for (const [seq, input] of [...this.#inputs].slice(-MOST_INPUTS)) reader.#inputs.set(seq, input)
+    return reader
   }
 
   /** The entries that have ended since the last call of this method. */

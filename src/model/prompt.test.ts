@@ -1,8 +1,10 @@
 /** From messages to a provider's prompt. */
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from '../protocol/index.ts'
 import type { LanguageModel, PromptMessage, PromptPart } from './index.ts'
 import { toPrompt } from './index.ts'
+import { hashedPrompt } from './prompt.ts'
 
 function model(specificationVersion: 'v3' | 'v4' = 'v4'): LanguageModel {
   const doStream = () => Promise.reject(new Error('not asked'))
@@ -35,6 +37,26 @@ describe('the prompt', () => {
       expect(prompt(messages)).toEqual(anew(messages))
     expect(prompt([a, b])).not.toBe(prompt([a, b]))
     expect(toPrompt({ model: model('v3'), messages: [a, b, c] })).toEqual(anew([a, b, c]))
+  })
+
+  it('is the same when the window has moved, with its hash', () => {
+    const message = fc.oneof(
+      fc.constantFrom('', 'hi').map((content): Message => ({ role: 'user', content })),
+      fc
+        .constantFrom('', 'so')
+        .map((text): Message => ({ role: 'assistant', content: [{ type: 'text', text }] })),
+    )
+    const window = fc.tuple(fc.nat(12), fc.nat(12))
+    const check = fc.property(fc.array(message, { minLength: 1 }), fc.array(window), (history, windows) => {
+      for (const [start, length] of windows) {
+        const messages = history.slice(start, start + length)
+        const anew = structuredClone(messages)
+        expect(hashedPrompt({ model: model(), messages })).toEqual(
+          hashedPrompt({ model: model(), messages: anew }),
+        )
+      }
+    })
+    fc.assert(check)
   })
 
   it('has no empty texts, and no messages of which nothing remains', () => {

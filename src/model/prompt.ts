@@ -72,19 +72,17 @@ interface PromptLines {
   hashes: string
 }
 
-/** By the first message. A window grows at its end, so most of its last prompt is the beginning of the next. */
-const linesByFirst = new WeakMap<Message, PromptLines>()
+/** By each of their messages. A window grows at its end and moves forward, so most of its last prompt is in the next. */
+const linesByMessage = new WeakMap<Message, PromptLines>()
 
 function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLines {
   const [first] = messages
   const name = modelName(model)
   const version = model.specificationVersion
   if (first === undefined) return noLines(name, version)
-  let cached = linesByFirst.get(first)
-  if (cached?.name !== name || cached.version !== version) {
+  let cached = linesByMessage.get(first)
+  if (cached?.name !== name || cached.version !== version || !moveTo(cached, first))
     cached = noLines(name, version)
-    linesByFirst.set(first, cached)
-  }
   keepBeginning(cached, messages)
   for (let i = cached.messages.length; i < messages.length; i++)
     addLines(cached, messages[i] as Message, projected(messages[i] as Message, model, name))
@@ -107,6 +105,22 @@ function hashesOf(cached: PromptLines): string {
 
 function hashesIn(prompt: readonly PromptMessage[]): string {
   return prompt.map((message) => (message.role === 'system' ? '' : lineHash(message))).join('')
+}
+
+/** Drops the lines before a message. False if it is not there, or if its line has another before it once it is first. */
+function moveTo(cached: PromptLines, first: Message): boolean {
+  const { messages, ends, lines } = cached
+  const at = messages.indexOf(first)
+  if (at <= 0) return at === 0
+  const start = ends[at - 1] as number
+  const line = lines[start]
+  if (line?.message.role === 'assistant' || line === GO_ON_LINE) return false
+  messages.splice(0, at)
+  lines.splice(0, start)
+  ends.splice(0, at)
+  for (let i = 0; i < ends.length; i++) ends[i] = (ends[i] as number) - start
+  cached.hashes = cached.hashes.slice(start * HASH_LENGTH)
+  return true
 }
 
 /** Drops lines that are no longer the beginning of these messages. */
@@ -132,6 +146,7 @@ function addLines(cached: PromptLines, message: Message, { line, hasOptions }: P
   }
   messages.push(message)
   ends.push(lines.length)
+  linesByMessage.set(message, cached)
 }
 
 const LEFT_OUT = filler('[What was said before is left out here.]')

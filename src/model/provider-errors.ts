@@ -14,8 +14,18 @@ export interface ProviderError {
   readonly status?: number
 }
 
-/** `opened`: the reply had begun, so a broken connection cut it off. */
+/** `opened`: the reply had begun, so a broken connection cut it off. Never throws: anything can be thrown, also a trap. */
 export function readProviderError(error: unknown, opened: boolean): ProviderError {
+  try {
+    return classified(error, opened)
+  } catch {
+    return { kind: 'unknown', message: NO_REASON }
+  }
+}
+
+const NO_REASON = 'The provider failed without saying why'
+
+function classified(error: unknown, opened: boolean): ProviderError {
   const chain = chainOf(error)
   const status = firstOf(chain, statusOf)
   const words = wordsOf(chain)
@@ -24,7 +34,7 @@ export function readProviderError(error: unknown, opened: boolean): ProviderErro
   const retryable = retryableBy(kind, chain, words)
   return {
     kind: kind === 'network' && opened ? 'cut-off' : kind,
-    message: tidy(firstOf(chain, messageOf) ?? 'The provider failed without saying why'),
+    message: tidy(firstOf(chain, messageOf) ?? NO_REASON),
     ...defined({ retryable, retryAfterMs, status }),
   }
 }

@@ -316,6 +316,20 @@ describe('a call that fails', () => {
     expect([failure.kind, failure.message, failure.retryable]).toEqual(['unknown', 'no', false])
   })
 
+  it('fails also when the provider throws something that cannot be read', async () => {
+    const unreadable = Object.defineProperty({}, 'message', {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    for (const thrown of [unreadable, proxy]) {
+      const failure = await failureOf(requestOf(modelOf([], { doStream: () => Promise.reject(thrown) })))
+      expect([failure.kind, failure.message]).toEqual(['unknown', 'The provider failed without saying why'])
+    }
+  })
+
   it('reads an error inside of the stream', async () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const failure = await failureOf(requestOf(modelOf([error, finish])))
@@ -328,11 +342,13 @@ describe('a call that fails', () => {
     const ends: ModelStreamPart[] = [
       { ...finish, finishReason: { unified: 'interrupted', raw: undefined } },
       { type: 'finish', finishReason: { unified: 'other', raw: undefined }, usage: nothing },
+      // Gemini reports the usage with every piece.
+      { ...finish, finishReason: { unified: 'other', raw: undefined } },
     ]
     const kinds = await Promise.all(
       ends.map(async (end) => (await failureOf(requestOf(modelOf([text, end])))).kind),
     )
-    expect(kinds).toEqual(['cut-off', 'cut-off'])
+    expect(kinds).toEqual(['cut-off', 'cut-off', 'cut-off'])
     const said = { ...finish, finishReason: { unified: 'other', raw: 'recitation' } }
     expect((await streamModel(requestOf(modelOf([text, said])))).finish).toBe('other')
   })
@@ -398,6 +414,24 @@ describe('a call that is aborted', () => {
     )
     expect([failure.kind, failure.partial]).toEqual(['aborted', [{ type: 'text', text: 'so far' }]])
     expect([seen, told?.aborted]).toEqual([['cancelled'], true])
+  })
+
+  it('leaves a connection that the provider does not end', async () => {
+    const clock = new ManualClock()
+    const left: string[] = []
+    const doStream = ({ abortSignal }: ModelCall) => {
+      abortSignal?.addEventListener('abort', () => left.push('request'))
+      const stream = new ReadableStream<ModelStreamPart>({
+        start: (controller) => controller.enqueue(finish),
+        cancel: () => void left.push('stream'),
+      })
+      return Promise.resolve({ stream })
+    }
+    const reply = await streamModel(requestOf(modelOf([], { doStream }), { timer: clock }))
+    expect([reply.finish, left]).toEqual(['stop', []])
+    clock.advance(5000)
+    await settle()
+    expect([left.toSorted(), clock.waiting]).toEqual([['request', 'stream'], 0])
   })
 
   it('leaves no listener and no wait behind, however it ends', async () => {

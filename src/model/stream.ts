@@ -58,6 +58,7 @@ export interface ModelReply {
 }
 
 const TIMEOUT_MS = 600_000
+const DRAIN_MS = 5_000
 
 /** Calls the model once. Rejects only with a `ModelFailure`. */
 export function streamModel(request: ModelRequest): Promise<ModelReply> {
@@ -133,11 +134,25 @@ class Call {
       }
       if (value.type === 'finish') {
         this.#finish(value)
-        void drain(reader)
+        void this.#drain(reader)
         return
       }
       this.#assembly.add(value)
     }
+  }
+
+  /** Reads to the end, which is near, so that the connection can be reused; leaves a provider that does not end it. */
+  async #drain(reader: Reader): Promise<void> {
+    const stopWaiting = this.#request.timer.after(DRAIN_MS, () => {
+      this.#stop.abort()
+      drop(reader)
+    })
+    try {
+      while (!(await reader.read()).done);
+    } catch {
+      // the reply is complete
+    }
+    stopWaiting()
   }
 
   #cutOff(cause?: unknown): void {
@@ -145,7 +160,7 @@ class Call {
     this.#fail('cut-off', cause === undefined ? { message } : { message, cause })
   }
 
-  /** Some packages finish a broken stream themselves, without a reason or usage. */
+  /** Some packages finish a broken stream themselves, without the provider's reason. */
   #finish({ finishReason, usage }: ModelStreamPart): void {
     const finish = unified(finishReason)
     const reported = reportedUsage(this.#name, usage, this.#request.prices)
@@ -155,7 +170,8 @@ class Call {
       this.#fail('unknown', { message, retryable: true })
       return
     }
-    if (finish === 'interrupted' || (finish === 'other' && !finishReason?.raw && reported === undefined)) {
+    const isUnsaid = finishReason?.unified === 'other' || reported === undefined
+    if (finish === 'interrupted' || (finish === 'other' && !finishReason?.raw && isUnsaid)) {
       this.#cutOff()
       return
     }
@@ -208,15 +224,6 @@ function unified(reason: unknown): string {
   if (typeof reason === 'string') return reason
   const text = (reason as { unified?: unknown } | undefined)?.unified
   return typeof text === 'string' && text !== '' ? text : 'other'
-}
-
-/** Reads to the end, which is near, so that the connection can be reused. */
-async function drain(reader: Reader): Promise<void> {
-  try {
-    while (!(await reader.read()).done);
-  } catch {
-    // the reply is complete
-  }
 }
 
 function drop(reader: Reader): void {

@@ -45,6 +45,13 @@ describe('tags of reasoning', () => {
         ['text', 'b'],
       ],
     ],
+    [
+      '<think>İstanbul mu, İzmir mi?</think>Ankara',
+      [
+        ['reasoning', 'İstanbul mu, İzmir mi?'],
+        ['text', 'Ankara'],
+      ],
+    ],
     ['<think></think>b', [['text', 'b']]],
     ['<think>never closed', [['reasoning', 'never closed']]],
     ['<think>never closed </thi', [['reasoning', 'never closed </thi']]],
@@ -76,6 +83,7 @@ describe('tags of reasoning', () => {
       '\n',
       'a',
       'Paris',
+      'İ',
       '<thinking>',
     )
     fc.assert(

@@ -44,7 +44,7 @@ export class ThinkTags {
 
   #readStart(): void {
     const begin = this.#held.trimStart()
-    const lower = begin.toLowerCase()
+    const lower = lowered(begin)
     const tag = OPENING.find((opening) => lower.startsWith(opening))
     if (tag !== undefined) {
       this.#state = 'reasoning'
@@ -54,7 +54,7 @@ export class ThinkTags {
   }
 
   #readReasoning(): Piece[] {
-    const lower = this.#held.toLowerCase()
+    const lower = lowered(this.#held)
     const end = lower.indexOf(this.#closing)
     if (end < 0) return this.#release('reasoning', this.#held.length - tailOf(lower, this.#closing))
     const reasoning = piece('reasoning', this.#held.slice(0, end))
@@ -78,6 +78,11 @@ export class ThinkTags {
 
 function piece(type: Piece['type'], text: string): Piece[] {
   return text === '' ? [] : [{ type, text }]
+}
+
+/** In lower case, at the same positions: other letters than those of tags may become longer. */
+function lowered(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** The length of the longest end of `text` that may begin `tag`. */

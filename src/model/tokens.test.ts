@@ -126,6 +126,14 @@ describe('what is counted', () => {
     expect(text('word '.repeat(1000))).toBe(5000)
     expect(seen).toEqual([1000, 1000, 500, 5000])
   })
+
+  it.each([' ', '\n', '\t', '.', '-=', '💥'])('counts a long run of %j in pieces', async (part) => {
+    const seen: number[] = []
+    const tokenizer: Tokenizer = { countTokens: (text) => seen.push(text.length) && text.length }
+    const { text } = await findCounter(async () => tokenizer)
+    text(`before ${part.repeat(3000)} after`)
+    expect(Math.max(...seen)).toBe(1000)
+  })
 })
 
 describe('the size of a context', () => {

@@ -80,8 +80,8 @@ export async function findCounter(load: () => Promise<Tokenizer>): Promise<Token
   }
 }
 
-/** A tokenizer is superlinear in text without a gap, so such text is counted in pieces. */
-const UNBROKEN = /[^\s\p{P}]{1000}/u
+/** A tokenizer is superlinear in a run of letters, of marks or of blanks, so text with a long one is counted in pieces. */
+const UNBROKEN = /[^\s\p{P}]{1000}|[^\s\p{L}\p{N}]{1000}|\s{1000}/u
 const PIECE = 1000
 
 function countPieces(text: string, count: Tokenizer['countTokens']): number {

@@ -77,7 +77,7 @@ export async function judgeReply(
 }
 
 async function validated(value: Json, schema: StandardSchema): Promise<Verdict> {
-  const given = toJson(value)
+  const given = toJson(value, { isExact: true })
   if (given instanceof Error) return { issues: [given.message] }
   try {
     const result = await schema['~standard'].validate(value)

@@ -108,7 +108,8 @@ function nearby(path: string): string {
 }
 
 const VARIABLE = /\{\{\s*([\w.-]+)\s*\}\}/g
-const FRONT = /^---\r?\n([^]*?)\r?\n?---(?:\r?\n|$)/
+/** Editors of Windows begin a file with a byte order mark. */
+const FRONT = /^\uFEFF?---\r?\n([^]*?)(?<=\n)---(?:\r?\n|$)/
 
 type Head = { readonly name?: string; readonly version?: string; readonly label?: string }
 

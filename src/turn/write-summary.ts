@@ -139,7 +139,8 @@ class Summary {
         timer,
         onDelta: () => {},
       })
-      return isWhole(reply) ? reply : unusable(reply)
+      const problem = problemWith(reply)
+      return problem === undefined ? reply : unusable(reply, problem)
     } catch (error) {
       return error instanceof ModelFailure ? error : notSent(error)
     }
@@ -170,13 +171,15 @@ function cannotSummarise({ name }: ModelSource): ModelFailure {
   return new ModelFailure('invalid', { message })
 }
 
-function isWhole(reply: ModelReply): boolean {
-  return reply.finish !== 'length' && textIn(reply) !== ''
+/** The reason why a reply is not a whole summary. */
+function problemWith(reply: ModelReply): string | undefined {
+  if (reply.finish === 'length') return 'was cut off; allow it more with maxOutputTokens'
+  if (reply.finish === 'content-filter') return 'was stopped by a content filter'
+  return textIn(reply) === '' ? 'is empty' : undefined
 }
 
-function unusable({ model, finish, usage }: ModelReply): ModelFailure {
-  const what = finish === 'length' ? 'was cut off; allow it more with maxOutputTokens' : 'is empty'
-  return new ModelFailure('invalid', { message: `The summary of ${model} ${what}.`, usage })
+function unusable({ model, usage }: ModelReply, problem: string): ModelFailure {
+  return new ModelFailure('invalid', { message: `The summary of ${model} ${problem}.`, usage })
 }
 
 function textIn({ content }: ModelReply): string {

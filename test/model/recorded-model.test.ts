@@ -141,6 +141,30 @@ describe('a recording', () => {
     await replay.done()
   })
 
+  it.each([
+    ['a type', { type: 'server_error', message: 'It broke.' }],
+    [
+      'a code in its data',
+      { message: 'Bad Request', statusCode: 400, data: { error: { code: 'context_length_exceeded' } } },
+    ],
+    ['the code of its cause', { message: 'It broke.', cause: { code: 'ECONNRESET' } }],
+  ])('holds failures that are told by %s', async (_what, error) => {
+    const parts = [{ type: 'error', error }]
+    const stream = new ReadableStream({
+      start: (controller) => {
+        for (const part of parts) controller.enqueue(part)
+        controller.close()
+      },
+    })
+    const real = Object.assign(new ScriptedModel([]), { doStream: () => Promise.resolve({ stream }) })
+    const recorder = recordedModel(path, real)
+    const first = await failing(ask(recorder, 'a'))
+    await recorder.done()
+    const again = await failing(ask(recordedModel(path), 'a'))
+    expect([again.kind, again.retryable]).toEqual([first.kind, first.retryable])
+    expect(first.kind).not.toBe('unknown')
+  })
+
   it('waits where the one who asked had left', async () => {
     const leave = async (model: LanguageModel) => {
       const controller = new AbortController()

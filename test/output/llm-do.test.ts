@@ -129,6 +129,12 @@ describe('llmDo', () => {
     },
   )
 
+  it('takes no number that is too large to be one', async () => {
+    const model = new ScriptedModel(['{"n":1e999}', '{"n":7}'])
+    const result = await llmDo('How many?', { model, schema: jsonSchema({ type: 'object' }) })
+    expect(result.output).toEqual({ n: 7 })
+  })
+
   it('takes the value of a text with other brackets', async () => {
     const model = new ScriptedModel(['As [1) says :] it is [no list], but {"a":[1]} is one }.'])
     const object = jsonSchema<object>({ type: 'object' })

@@ -78,6 +78,18 @@ describe('a system prompt in a file', () => {
   })
 
   it.each([
+    ['after a byte order mark', '\uFEFF---\nname: clerk\n---\nBe brief.', { name: 'clerk' }],
+    [
+      'with a value that ends in dashes',
+      '---\nlabel: a---\nname: clerk\n---\nBe brief.',
+      { name: 'clerk', label: 'a---' },
+    ],
+    ['that is empty', '---\n---\nBe brief.', { name: 'front' }],
+  ])('may have front matter %s', (_what, text, version) => {
+    expect(promptFile(file('front.md', text))).toMatchObject({ version, fixed: 'Be brief.' })
+  })
+
+  it.each([
     [
       'a missing file',
       () => bench({ systemPrompt: join(folder, 'clark.md') }),

@@ -139,6 +139,7 @@ describe.each(STORES)('a summary that was asked for, on %s', (_, open) => {
     ['fails', { error: { status: 400, message: 'no' } }, /no/],
     ['says nothing', { text: '  ' }, /is empty/],
     ['is cut off', { text: 'The', finish: 'length' }, /maxOutputTokens/],
+    ['is stopped by a filter', { text: 'The', finish: 'content-filter' }, /was stopped by a content filter/],
   ])('that %s leaves everything as it is, and says so', async (_what, summary, why) => {
     const { agent, store } = talk({ store: open(), summary: () => summary })
     await say(agent, '1', '2')
