@@ -90,7 +90,7 @@ function visibleText(root: DomNode): string {
   }
   return text
     .join('')
-    .replaceAll(/ *\n */g, '\n')
+    .replaceAll(/(?<! ) *\n */g, '\n')
     .replaceAll(/ {2,}/g, ' ')
     .trim()
 }

@@ -20,6 +20,10 @@ export function decodeText(bytes: Uint8Array, fallback = 'windows-1252'): string
   }
 }
 
+// Both begin with the run of blanks: from each of its places, a long run would take the square of its length.
+const BLANKS_AT_LINE_END = /(?<![^\S\n])[^\S\n]+(?=\n|$)/g
+const CLOSING_SIGNS = /(?<!\s)\s+#+\s*$/
+
 /** Composed characters, `\n` as the line end, no control characters, no spaces at line ends, at most one empty line. */
 export function cleanText(text: string): string {
   return text
@@ -27,7 +31,7 @@ export function cleanText(text: string): string {
     .normalize('NFC')
     .replaceAll(/\r\n?|[\u2028\u2029\v\f]/g, '\n')
     .replaceAll(/[^\P{Cc}\n]|[\u00AD\u200B\uFEFF]/gu, (character) => (character === '\t' ? ' ' : ''))
-    .replaceAll(/[^\S\n]+(?=\n|$)/g, '')
+    .replaceAll(BLANKS_AT_LINE_END, '')
     .replaceAll(/\n{3,}/g, '\n\n')
 }
 
@@ -45,6 +49,6 @@ export function parseMarkdown(bytes: Uint8Array): ParsedDocument {
   const matter = FRONT_MATTER.exec(text)
   const field = TITLE_FIELD.exec(matter?.[1] ?? '')
   const body = text.slice(matter?.[0].length ?? 0)
-  const title = field?.[1] ?? field?.[2] ?? field?.[3] ?? HEADING.exec(body)?.[1]?.replace(/\s+#+\s*$/, '')
+  const title = field?.[1] ?? field?.[2] ?? field?.[3] ?? HEADING.exec(body)?.[1]?.replace(CLOSING_SIGNS, '')
   return { ...(title === undefined ? {} : { title }), pages: [body], isPaged: false }
 }

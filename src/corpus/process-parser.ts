@@ -7,6 +7,7 @@ export class DocumentProcess {
   readonly #limits: Required<DocumentLimits>
   readonly #process: LimitedProcess
   #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
   constructor(limits: Required<DocumentLimits>) {
     const { megabytes, timeoutMs } = limits
@@ -32,7 +33,7 @@ export class DocumentProcess {
     } catch (error) {
       // Memory that an earlier document has left behind is no fault of this one.
       const isFair = !isUsed || !(error instanceof DocumentError) || error.code !== 'too-complex'
-      if (isFair) throw error
+      if (isFair || this.#isClosed) throw error
       return this.#attempt(format, file)
     }
   }
@@ -45,7 +46,7 @@ export class DocumentProcess {
       const reply = await this.#process.ask<DocumentReply>(request, signal)
       if (!('code' in reply)) return reply
       // The process may be full.
-      if (reply.code === 'too-complex') await this.close()
+      if (reply.code === 'too-complex') await this.#process.close()
       throw new DocumentError(reply.code, reply.reason)
     } catch (error) {
       throw error instanceof ProcessFailure ? this.#documentError(error) : error
@@ -66,6 +67,7 @@ export class DocumentProcess {
 
   /** Ends the process, whatever it does. */
   close(): Promise<void> {
+    this.#isClosed = true
     return this.#process.close()
   }
 }

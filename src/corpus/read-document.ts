@@ -16,6 +16,8 @@ export interface SourceContent {
   readonly parser: Parser
   /** The parser and the chunker: another one makes other passages of the same content. */
   readonly recipe: string
+  /** The recipe of the same content at another source: its ending chooses the parser. */
+  readonly recipeOf: (source: string) => string
   /** Of the content and the recipe: the passages of one id never change. */
   readonly id: string
 }
@@ -44,16 +46,21 @@ export interface ReadOptions {
 const ID_LENGTH = 16
 
 export async function readContent(found: FoundSource, options: ReadOptions): Promise<SourceContent> {
-  const { source, title } = found
-  const extension = extensionOf(source)
-  const parser = options.parsers.find(({ extensions }) => extensions.includes(extension))
-  if (parser === undefined && !found.isMissing) throw unsupported(extension, options.parsers)
+  const { source } = found
+  const title = oneLine(found.title ?? '')
+  const parser = parserOf(source, options)
+  if (parser === undefined && !found.isMissing) throw unsupported(source, options.parsers)
   const bytes = await found.read()
-  if (parser === undefined) throw unsupported(extension, options.parsers)
+  if (parser === undefined) throw unsupported(source, options.parsers)
   const hash = sha256(bytes)
-  const recipe = `${parser.id} ${options.chunker.id}`
+  const recipeOf = (each: string): string => `${parserOf(each, options)?.id ?? ''} ${options.chunker.id}`
+  const recipe = recipeOf(source)
   const id = sha256(Buffer.from(`${hash} ${recipe}`)).slice(0, ID_LENGTH)
-  return { source, bytes, hash, parser, recipe, id, ...(title === undefined ? {} : { title }) }
+  return { source, bytes, hash, parser, recipe, recipeOf, id, ...(title === '' ? {} : { title }) }
+}
+
+function parserOf(source: string, { parsers }: ReadOptions): Parser | undefined {
+  return parsers.find(({ extensions }) => extensions.includes(extensionOf(source)))
 }
 
 export async function readDocument(content: SourceContent, options: ReadOptions): Promise<ReadDocument> {
@@ -99,13 +106,15 @@ function withoutText(pages: number): string {
 }
 
 function titleOf({ source, title }: SourceContent, parsed: ParsedDocument): string {
-  const clean = cleanText(title ?? parsed.title ?? '')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-  return (clean || nameOf(source)).slice(0, LONGEST_TITLE).toWellFormed()
+  return title ?? (oneLine(parsed.title ?? '') || nameOf(source).slice(0, LONGEST_TITLE).toWellFormed())
 }
 
-function unsupported(extension: string, parsers: readonly Parser[]): DocumentError {
+function oneLine(title: string): string {
+  return cleanText(title).replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST_TITLE).toWellFormed()
+}
+
+function unsupported(source: string, parsers: readonly Parser[]): DocumentError {
+  const extension = extensionOf(source)
   const known = parsers.flatMap(({ extensions }) => extensions).join(', ')
   const what = extension === '' ? 'Files without an ending are' : `Files ending in .${extension} are`
   return new DocumentError('unsupported', `${what} not read. Formats are ${known}.`)

@@ -1,7 +1,7 @@
 /** Words of queries and of the index: how a text is prepared for full-text search. Knows no index. */
 
-/** Scripts that are written without spaces: every character is a word of the index. */
-const UNSPACED = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
+/** Scripts that are written without spaces: every character is a word of the index. U+30FC lengthens a vowel of Katakana. */
+const UNSPACED = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
 const UNSPACED_CHARACTER = new RegExp(UNSPACED, 'gu')
 const WORD = new RegExp(String.raw`${UNSPACED}+|(?:(?!${UNSPACED})[\p{L}\p{N}\p{M}])+`, 'gu')
 const IS_UNSPACED = new RegExp(`^${UNSPACED}`, 'u')
@@ -39,10 +39,10 @@ export function queryTerms(question: string): readonly string[] {
   return (chosen.length === 0 ? all : chosen).slice(0, MOST_TERMS)
 }
 
-/** Two neighbouring characters are a term where there are no spaces. */
+/** Two neighbouring characters, each with its marks, are a term where there are no spaces: the index has no marks. */
 function termsOf(word: string): readonly string[] {
   if (!IS_UNSPACED.test(word)) return [word]
-  const characters = Array.from(word)
+  const characters = word.match(/.\p{M}*/gsu) ?? []
   if (characters.length === 1) return characters
   return characters.slice(1).map((character, at) => `${characters[at] ?? ''} ${character}`)
 }

@@ -2,6 +2,7 @@
 import { type Dirent, type Stats } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join, resolve } from 'node:path'
+import { invalidOption, shown } from '../protocol/index.ts'
 import { DocumentError, type DocumentLimits } from './parser.ts'
 
 /** The path of a file or of a folder, or a document in memory. */
@@ -30,18 +31,36 @@ export interface FindOptions {
   readonly signal?: AbortSignal
 }
 
-/** In the order given; of a folder, every readable file by its path, without hidden folders, links and node_modules. */
+/**
+ * In the order given, each source once, with the last content given for it; of a folder, every readable file by its path, without
+ * hidden folders, links and node_modules.
+ */
 export async function findSources(
   sources: readonly DocumentSource[],
   options: FindOptions,
 ): Promise<readonly FoundSource[]> {
+  checkSources(sources)
   const found = new Map<string, FoundSource>()
   for (const each of sources) {
     const several =
       typeof each === 'string' ? await atPath(resolve(each), options) : [inMemory(each, options)]
-    for (const one of several) if (!found.has(one.source)) found.set(one.source, one)
+    for (const one of several) found.set(one.source, one)
   }
   return [...found.values()]
+}
+
+/** A text is a list, too, of its characters, and an empty path is the current folder. */
+function checkSources(sources: unknown): void {
+  if (!Array.isArray(sources)) throw invalidOption('sources', `must be a list, not ${shown(sources)}`)
+  for (const each of sources as readonly unknown[])
+    if (!isSource(each))
+      throw invalidOption('sources', `must be paths, or texts as { source, content }, not ${shown(each)}`)
+}
+
+function isSource(each: unknown): boolean {
+  if (typeof each === 'string') return each !== ''
+  const { source, content } = Object(each) as { readonly source?: unknown; readonly content?: unknown }
+  return typeof source === 'string' && (typeof content === 'string' || content instanceof Uint8Array)
 }
 
 function inMemory({ source, content, title }: DocumentContent, { limits }: FindOptions): FoundSource {

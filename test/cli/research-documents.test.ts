@@ -1,5 +1,5 @@
 /** `holdfast research add | list | remove`. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inProcess } from './in-process.ts'
@@ -39,6 +39,8 @@ describe('documents', () => {
       stdout: 'Added 0 documents with 0 passages; 2 unchanged, 0 skipped.\n',
       stderr: '',
     })
+    expect(readFileSync(join(cwd, '.holdfast/.gitignore'), 'utf8')).toBe('*\n')
+    expect(statSync(join(cwd, '.holdfast')).mode & 0o777).toBe(0o700)
     const { code, stdout } = await research('add', 'scan.pdf', '--json')
     expect([code, JSON.parse(stdout)]).toMatchObject([
       1,

@@ -1,9 +1,11 @@
 /** `holdfast research`: a question in a pipe, as JSON, over several turns, and in a terminal. */
-import { resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { launch } from './gate/world.ts'
 import { inProcess } from './in-process.ts'
-import { Folders } from './kit.ts'
+import { Folders, holdfast } from './kit.ts'
 import { noTmux, TestTerminal } from './tmux.ts'
 
 const CONFIG = resolve('test/cli/fixture/research.config.ts')
@@ -119,6 +121,73 @@ describe('holdfast research', () => {
     expect(ran.code).toBe(0)
     expect(ran.stdout).toContain('opens 2 hours before high tide')
     expect(ran.stdout).toContain('page 3')
+  })
+
+  /** A config whose search waits for a file, and prints a line. */
+  const SLOW = `import config from '${pathToFileURL(CONFIG).href}'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+const search = async (corpus, ...query) => {
+  console.log('looking around')
+  while (!existsSync(join(process.env.HOLDFAST_HOME, 'open'))) await new Promise((next) => setTimeout(next, 50))
+  return corpus.search(...query)
+}
+const slow = (corpus) => ({ ...corpus, search: (...query) => search(corpus, ...query) })
+export default { ...config, research: { ...config.research, corpus: () => slow(config.research.corpus()) } }
+`
+
+  it('left at SIGTERM, it says so in its last line, and goes on with --continue', async () => {
+    const cwd = folders.make({ 'slow.config.ts': SLOW })
+    const env = { HOLDFAST_HOME: join(cwd, 'data') }
+    const args = ['research', '--config', 'slow.config.ts', '--context', 'a', '--json']
+    const { code, stdout } = await holdfast([...args, GATE], {
+      cwd,
+      env,
+      meanwhile: (child) => child.stderr?.once('data', () => child.kill('SIGTERM')),
+    })
+    const last = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as object
+    expect([code, last]).toEqual([
+      143,
+      { type: 'outcome', contextId: 'a', exitCode: 143, status: 'paused', reason: 'left' },
+    ])
+    writeFileSync(join(cwd, 'data/open'), '')
+    const next = await holdfast([...args, '--continue'], { cwd, env })
+    expect(next.code).toBe(0)
+    expect(next.stdout).toContain('opens 2 hours before high tide')
+  })
+
+  it.skipIf(noTmux !== '')(
+    `a chat keeps what is typed and printed meanwhile in its place${noTmux}`,
+    async () => {
+      const cwd = folders.make({ 'slow.config.ts': SLOW })
+      const config = join(cwd, 'slow.config.ts')
+      const terminal = new TestTerminal({ cwd, config, args: ['--agent', 'research'] })
+      try {
+        await terminal.until(/›/)
+        await terminal.ask(GATE, /^¦ looking around\n. searching/m)
+        terminal.say('/new')
+        writeFileSync(join(cwd, 'data/open'), '')
+        const screen = await terminal.until(
+          /confidence [\d.]+\n\n› \/new\nresearch · reflex · research-\S+\n\n›$/,
+        )
+        expect(screen).toContain('opens 2 hours before high tide [1]')
+        await terminal.leave()
+      } finally {
+        terminal.close()
+      }
+    },
+  )
+
+  it('a chat does not open a last conversation that was erased', async () => {
+    const cwd = folders.make()
+    await ask(cwd, '--context', 'main', GATE)
+    const erase = ['erase', '--config', CONFIG, 'research:main', '--yes']
+    expect(await launch({ args: erase, isTTY: false, cwd })).toMatchObject({ code: 0 })
+    const args = ['chat', '--config', CONFIG, '--agent', 'research']
+    const { both } = await launch({ args, isTTY: true, cwd, typed: ['/exit'] })
+    expect(both).toMatch(/research · reflex · \d{4}-\d\d-\d\d/)
+    const refused = await ask(cwd, '--context', 'main', GATE)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.not.stringContaining('to go on') })
   })
 
   it.skipIf(noTmux !== '')(`chat --agent research talks about one subject${noTmux}`, async () => {

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { EmbeddingModel } from '../../src/corpus/embedding.ts'
 import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
 import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
+import { gate } from '../turn/kit.ts'
 import { openCorpus, temporaryFolder } from './kit.ts'
 import { pdfOf } from './pdf-of.ts'
 
@@ -85,6 +87,16 @@ describe('a search', () => {
     expect(await found(corpus, 'measurements')).toEqual(['cut.txt'])
     expect(await found(corpus, '海洋学')).toEqual(['tokyo.txt'])
     expect(await found(corpus, '学海')).toEqual([])
+  })
+
+  it('gives a whole question in a script without spaces the score 1, and finds no other word', async () => {
+    const corpus = openCorpus()
+    const texts = ['コーヒーを飲みました', 'เรือข้ามฟากออกเวลาแปดโมงเช้า', 'សំបុត្រនៅក្នុងទូក', 'သင်္ဘောသည်ထွက်ခွာသည်']
+    await corpus.add(texts.map((content, at) => ({ source: `${at}.txt`, content })))
+    for (const [at, text] of texts.entries())
+      expect(await corpus.search(text, { topK: 1 })).toMatchObject([{ source: `${at}.txt`, score: 1 }])
+    await corpus.add([{ source: 'flowers.txt', content: 'コスモスとヒマワリの花' }])
+    expect(await found(corpus, 'コーヒー')).toEqual(['0.txt'])
   })
 
   it('finds a document by its title', async () => {
@@ -285,6 +297,69 @@ describe('adding', () => {
     expect(await found(corpus, 'tide')).toEqual([])
   })
 
+  it('keeps content that one of two files still has when the other one changes, also when they swap', async () => {
+    const folder = temporaryFolder()
+    const [one, two] = [join(folder, '1.txt'), join(folder, '2.txt')]
+    const corpus = openCorpus()
+    const sources = async () =>
+      Object.fromEntries((await corpus.documents()).map(({ source, id }) => [source, id]))
+    writeFileSync(two, KELP)
+    await corpus.add([folder])
+    writeFileSync(one, KELP)
+    await corpus.add([folder])
+    writeFileSync(two, TIDE)
+    const { added, unchanged } = await corpus.add([folder])
+    expect([added.map(({ source }) => source), unchanged]).toEqual([[one, two], []])
+    const before = await sources()
+    expect(Object.keys(before)).toHaveLength(2)
+    writeFileSync(one, TIDE)
+    writeFileSync(two, KELP)
+    await corpus.add([folder])
+    expect(await sources()).toEqual({ [one]: before[two], [two]: before[one] })
+  })
+
+  it('keeps one copy of the same content with two endings, and reads it anew under another one', async () => {
+    const folder = temporaryFolder()
+    const [one, two] = [join(folder, '1.md'), join(folder, '2.txt')]
+    writeFileSync(one, KELP)
+    writeFileSync(two, KELP)
+    const corpus = openCorpus()
+    const first = await corpus.add([folder])
+    expect([first.added.length, first.unchanged.map(({ source }) => source)]).toEqual([1, [two]])
+    const second = await corpus.add([folder])
+    expect([second.added, second.unchanged.map(({ document }) => document)]).toEqual([
+      [],
+      [first.added[0], first.added[0]],
+    ])
+    rmSync(one)
+    const third = await corpus.add([folder])
+    expect(third.added.map(({ source }) => source)).toEqual([two])
+    expect(await corpus.documents()).toEqual(third.added)
+  })
+
+  it('recognises a document by a title with blanks, and takes the last of two contents of one source', async () => {
+    const corpus = openCorpus()
+    const titled = { source: 'a.txt', title: ' Kelp  and\nrock ', content: KELP }
+    expect((await corpus.add([titled])).added).toMatchObject([{ title: 'Kelp and rock' }])
+    expect((await corpus.add([titled])).added).toEqual([])
+    const copy = { source: 'copy.txt', title: 'Another title', content: KELP }
+    expect((await corpus.add([copy, titled])).added).toEqual([])
+    expect((await corpus.add([{ ...titled, title: 'Rock' }])).added).toMatchObject([{ title: 'Rock' }])
+    await corpus.add([
+      { source: 'b.txt', content: MOORING },
+      { source: 'b.txt', content: TIDE },
+    ])
+    expect(await found(corpus, 'tide')).toEqual(['b.txt'])
+  })
+
+  it.each([['papers/'], [['']], [[7]], [[{ source: 'a.txt' }]], [undefined]])(
+    'refuses %j: it is no list of sources',
+    async (sources) => {
+      const adding = openCorpus().add(sources as readonly string[])
+      await expect(adding).rejects.toMatchObject({ code: 'invalid-option' })
+    },
+  )
+
   it('reads a document again if the chunker or the parser is another one', async () => {
     const path = join(temporaryFolder(), 'corpus.db')
     const source = { source: 'a.txt', content: `${KELP} ${TIDE}` }
@@ -361,6 +436,21 @@ describe('the file', () => {
     expect(await found(two, 'kelp')).toEqual(['kelp.txt'])
   })
 
+  it('is searched in one state, whatever another connection writes meanwhile', async () => {
+    const path = join(temporaryFolder(), 'corpus.db')
+    const corpus = openCorpus({}, path)
+    await corpus.add([{ source: 'a.txt', content: KELP }])
+    const other = new DatabaseSync(path)
+    const searching = corpus.search('kelp holdfast')
+    // As if the document was replaced: the number of a removed passage is given to a new one.
+    other.prepare('UPDATE passage SET text = ?').run(TIDE)
+    other.exec('DELETE FROM passage_text')
+    other.prepare("INSERT INTO passage_text (rowid, text, title) VALUES (1, ?, '')").run(TIDE)
+    other.close()
+    expect((await searching).map(({ text }) => text)).not.toContain(TIDE)
+    expect(await found(corpus, 'tide gauge')).toEqual(['a.txt'])
+  })
+
   it('may be opened for reading only, if it is there', async () => {
     const path = join(temporaryFolder(), 'corpus.db')
     expect(() => openCorpus({ readOnly: true }, path)).toThrow('There is no corpus at')
@@ -398,6 +488,41 @@ describe('the file', () => {
     await corpus.close()
     await corpus.close()
     await expect(corpus.search('kelp')).rejects.toMatchObject({ code: 'store-closed' })
+  })
+
+  it('that is closed while documents are added says so', async () => {
+    let [reached, held] = [gate(), gate()]
+    const wait = async (): Promise<void> => {
+      reached.resolve()
+      await held.promise
+    }
+    const parser: Parser = {
+      id: 'held',
+      extensions: ['txt'],
+      parse: async () => {
+        await wait()
+        throw new DocumentError('too-complex', 'It ended.')
+      },
+    }
+    const embedding: EmbeddingModel = {
+      ...{ provider: 'test', modelId: 'held' },
+      doEmbed: async ({ values }) => {
+        await wait()
+        return { embeddings: values.map(() => [1]) }
+      },
+    }
+    for (const [options, source] of [
+      [{ parsers: [parser] }, 'a.txt'],
+      [{ embedding }, 'a.md'],
+    ] as const) {
+      ;[reached, held] = [gate(), gate()]
+      const corpus = openCorpus(options)
+      const adding = corpus.add([{ source, content: KELP }])
+      await reached.promise
+      await corpus.close()
+      held.resolve()
+      await expect(adding).rejects.toMatchObject({ code: 'store-closed' })
+    }
   })
 
   it('has options with names that are checked', () => {

@@ -9,6 +9,7 @@ export function hostileTexts(world: HostileWorld): readonly HostileDocument[] {
     ...named(docxCases(world), 'docx'),
     ...named(htmlCases(world), 'html'),
     ...named(textCases(), 'txt'),
+    ...named(markdownCases(), 'md'),
   ]
 }
 
@@ -264,6 +265,17 @@ function textCases(): Cases {
     'marks without a letter': { bytes: () => `Hello ${'\u0301'.repeat(50_000)}`, codes: ['read'] },
     'no UTF-8': { bytes: () => Buffer.from([0x48, 0x65, 0xc3, 0x28, 0xff]), codes: ['read'] },
     'syntax of queries': { bytes: () => `"'); DROP TABLE passage; -- NEAR( * `.repeat(500), codes: ['read'] },
+    '4 MB of blanks in a line': { bytes: () => `a${' '.repeat(4_000_000)}b`, codes: ['read'] },
     '100,000 line ends': { bytes: () => `a${'\n'.repeat(100_000)}b`, codes: ['read'] },
+  }
+}
+
+function markdownCases(): Cases {
+  return {
+    '4 MB of blanks in a heading': { bytes: () => `# a${' '.repeat(4_000_000)}b`, codes: ['read'] },
+    '4 MB of blanks in a title': {
+      bytes: () => `---\ntitle: a${' '.repeat(4_000_000)}b\n---\ntext`,
+      codes: ['read'],
+    },
   }
 }

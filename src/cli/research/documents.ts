@@ -21,7 +21,7 @@ export async function addDocuments(context: CommandContext): Promise<number> {
   const { args, cwd, out, err } = context
   const paths = args.words.slice(1).map((path) => resolve(cwd, path))
   if (paths.length === 0) throw wrongUsage('Name files or folders: holdfast research add FILES….')
-  const corpus = sqliteCorpus(await corpusPath(context))
+  const corpus = sqliteCorpus(await corpusPath(context, 'create'))
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   const line = new ProgressLine(err, cwd)

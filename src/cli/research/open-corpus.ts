@@ -9,11 +9,13 @@ import { didYouMean } from '../nearest.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
 import type { Workspace } from '../workspace.ts'
 
-/** The path of `--corpus`, or that of the folder of conversations. */
-export async function corpusPath(context: CommandContext): Promise<string> {
+/** The path of `--corpus`, or that of the folder of conversations, which `create` makes. */
+export async function corpusPath(context: CommandContext, how: 'use' | 'create' = 'use'): Promise<string> {
   const given = context.args.value('corpus')
   if (given !== undefined) return resolve(context.cwd, given)
-  return corpusIn((await workspaceOf(context)).folder)
+  const workspace = await workspaceOf(context)
+  if (how === 'create') workspace.makeFolder()
+  return corpusIn(workspace.folder)
 }
 
 function corpusIn(folder: string): string {

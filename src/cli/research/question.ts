@@ -11,7 +11,9 @@ import {
 import { dim, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { shellWord } from '../arguments.ts'
 import { type CommandContext, columnsOf, workspaceOf } from '../command/context.ts'
+import { endAtSignals } from '../command/interruption.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
+import { FOREIGN } from '../gate/outputs.ts'
 import { messageFrom } from '../message.ts'
 import { idFrom, keyOf, timedId } from '../names.ts'
 import { outcomeLine } from '../outcome-line.ts'
@@ -55,9 +57,11 @@ async function untilInterrupt(session: ResearchSession, question: string | null)
   }
   const tidyUp = () => session.stop()
   process.on('SIGINT', interrupt).once('exit', tidyUp)
+  const ignoreSignals = endAtSignals((exitCode) => session.leave(exitCode))
   try {
     return await session.ask(question)
   } finally {
+    ignoreSignals()
     process.off('SIGINT', interrupt).off('exit', tidyUp)
   }
 }
@@ -103,11 +107,13 @@ export class ResearchSession {
     const { graph, contextId } = this.#of
     const input = question === null ? null : { messages: [{ role: 'user' as const, content: question }] }
     const turn = graph.stream(input, { contextId, signal: this.#stop.signal })
+    const endForeign = this.#showForeign()
     this.#printer?.start()
     try {
       for await (const event of turn) this.#show(event)
     } finally {
       this.stop()
+      endForeign?.()
     }
     return this.#report(await turn.outcome)
   }
@@ -116,9 +122,23 @@ export class ResearchSession {
     this.#stop.abort()
   }
 
+  /** Prints that the question stays open. */
+  leave(exitCode: number): void {
+    const left = { contextId: this.#of.id, exitCode, status: 'paused', reason: 'left' }
+    if (this.#printer === undefined) this.#context.out.json(outcomeLine(left))
+    this.#note(styled`left open. To go on: ${this.#command('--continue')}`)
+  }
+
   /** Removes the live lines. */
   stop(): void {
     this.#printer?.stop()
+  }
+
+  /** Output of searches goes above the live lines. */
+  #showForeign(): (() => void) | undefined {
+    const screen = this.#screen
+    if (screen === undefined) return undefined
+    return this.#context.foreign.showBy((line) => screen.print(styled`${FOREIGN}${line}`))
   }
 
   #show(event: GraphEvent): void {
@@ -126,7 +146,7 @@ export class ResearchSession {
     else this.#printer.event(event)
   }
 
-  #report({ state, reason, limit, error, status }: GraphOutcome<ResearchChannels>): number {
+  #report({ state, reason, limit, error, status, turn }: GraphOutcome<ResearchChannels>): number {
     const answer = answerOf(state, this.#of.id)
     const isDone = status === 'completed' && limit === undefined
     const exitCode = exitCodeOfResearch(reason, isDone && answer.isClarification)
@@ -144,7 +164,9 @@ export class ResearchSession {
           ? red(`✗ ${oneLine(error?.message ?? `It was ${reason}.`)}`)
           : yellow(`! stopped by the limit on ${limit}`),
       )
-    const next = this.#next(isDone ? (answer.isClarification ? '"…"' : undefined) : '--continue')
+    const isRefused = turn === 0
+    const goesOn = isDone || isRefused ? undefined : '--continue'
+    const next = this.#next(isDone && answer.isClarification ? '"…"' : goesOn)
     if (next !== undefined) this.#note(dim(`  to go on: ${next}`))
     return exitCode
   }

@@ -1,8 +1,10 @@
 /** `holdfast chat --agent research`: questions to the documents, one after another, in one conversation. */
 import type { Store } from 'holdfast'
 import { type ResearchGraph, researchAssistant } from 'holdfast/research'
-import { cyan, dim, NOTHING, red, styled } from 'holdfast/terminal'
+import { cyan, dim, NOTHING, prose, red, styled } from 'holdfast/terminal'
+import { startingId } from '../chat/slash.ts'
 import type { CommandContext } from '../command/context.ts'
+import { endAtSignals } from '../command/interruption.ts'
 import { EXIT } from '../exit-code.ts'
 import { checkMessage } from '../message.ts'
 import { idFrom, keyOf, timedId } from '../names.ts'
@@ -32,13 +34,15 @@ export async function researchChat(context: CommandContext, workspace: Workspace
   })
   const tidyUp = (): void => editor.close()
   process.once('exit', tidyUp)
+  const ignoreSignals = endAtSignals()
   let store: Store | undefined
   try {
     store = workspace.openStore('create')
     const graph = researchAssistant({ ...options, store })
-    const id = given ?? workspace.lastContext(RESEARCH) ?? 'main'
+    const id = given ?? (await startingId({ workspace, store }, RESEARCH))
     return await new ResearchChat({ context, workspace, graph, model, editor }, id).run()
   } finally {
+    ignoreSignals()
     process.off('exit', tidyUp)
     tidyUp()
     await Promise.all([store?.close(), closeCorpus(corpus)])
@@ -57,6 +61,8 @@ class ResearchChat {
   readonly #options: ResearchChatOptions
   readonly #screen: Screen
   #id: string
+  /** Lines typed while a question is answered. */
+  readonly #waiting: string[] = []
   #exitCode: number | undefined
 
   constructor(options: ResearchChatOptions, id: string) {
@@ -70,6 +76,12 @@ class ResearchChat {
     this.#enter(this.#id)
     let isInterrupted = false
     while (this.#exitCode === undefined) {
+      const waiting = this.#waiting.shift()
+      if (waiting !== undefined) {
+        this.#screen.print(styled`${cyan('›')} ${prose(waiting)}`)
+        await this.#take(waiting)
+        continue
+      }
       const typed = await this.#options.editor.read({ prompt: styled`${cyan('›')} ` })
       if (typed.type === 'end' || (typed.type === 'interrupt' && isInterrupted)) break
       isInterrupted = typed.type === 'interrupt'
@@ -104,19 +116,27 @@ class ResearchChat {
     const { contextId } = keyOf({ agent: RESEARCH, id: this.#id })
     const session = new ResearchSession(context, { graph, contextId, id: this.#id, goOn: '/continue' })
     let isCancelled = false
-    editor.listenHidden(({ type }) => {
-      if (type === 'line') return
-      if (type === 'end' || isCancelled) this.#exitCode = type === 'end' ? EXIT.done : EXIT.cancelled
+    editor.listenHidden((typed) => {
+      if (typed.type === 'line') {
+        this.#waiting.push(editor.expand(typed.text).trim())
+        return
+      }
+      const isEnd = typed.type === 'end'
+      if (isEnd || isCancelled) this.#exitCode = isEnd ? EXIT.done : EXIT.cancelled
       isCancelled = true
       session.cancel()
     })
+    const removeLive = (): void => session.stop()
+    process.once('exit', removeLive)
     try {
       if (question !== null) checkMessage(question)
       await session.ask(question)
     } catch (error) {
       this.#screen.printText(`✗ ${(await commandErrorOf(error)).message}\n`, red)
     } finally {
+      process.off('exit', removeLive)
       editor.listenHidden(undefined)
+      if (isCancelled && this.#waiting.length > 0) editor.prefill(this.#waiting.splice(0).join(' '))
     }
     this.#screen.print(NOTHING)
   }

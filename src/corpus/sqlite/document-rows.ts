@@ -1,7 +1,8 @@
 /** The rows of documents and their passages. A document is written, replaced or removed in one transaction. */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import type { CorpusDocument, Passage, PassageSurroundings } from '../port.ts'
+import type { CorpusDocument, FoundPassage, Passage, PassageSurroundings } from '../port.ts'
+import type { Ranked } from '../rank.ts'
 import type { ReadDocument, SourceContent } from '../read-document.ts'
 import { indexText } from '../search-text.ts'
 import type { DatabaseSync } from './node-sqlite.ts'
@@ -20,7 +21,7 @@ interface DocumentRow {
   readonly added_at: number
 }
 
-export interface PassageRow {
+interface PassageRow {
   readonly id: number
   readonly number: number
   /** 0: the document has no pages. */
@@ -33,23 +34,33 @@ export interface PassageRow {
   readonly source: string
 }
 
-export const PASSAGE_COLUMNS: string =
+const PASSAGE_COLUMNS =
   'p.id, p.number, p.page, p.start_at, p.end_at, p.text, d.name, d.title, d.source FROM passage p JOIN document d ON d.id = p.document'
 
-/** The stored document with this content, read the same way; undefined if it has to be read. A moved file gets its new path. */
+/**
+ * The stored document with this content, read as its source is read now; undefined if it has to be read. A moved file gets its
+ * new path.
+ */
 export function findKnown(db: DatabaseSync, content: SourceContent): CorpusDocument | undefined {
-  const { source, id, title } = content
-  const row = db.prepare('SELECT * FROM document WHERE name = ?').get(id) as DocumentRow | undefined
-  if (row === undefined || (title !== undefined && row.title !== title)) return undefined
+  const { source, id, hash, title, recipe, recipeOf } = content
+  const row = db.prepare('SELECT * FROM document WHERE hash = ?').get(hash) as DocumentRow | undefined
+  if (row === undefined) return undefined
   const moved = row.source !== source && isAbsolute(row.source) && !existsSync(row.source)
-  const stale = db.prepare('SELECT 1 FROM document WHERE source = ? AND name <> ?').get(source, id)
+  const isOwn = moved || row.source === source
+  if (isOwn && title !== undefined && row.title !== title) return undefined
+  if (row.recipe !== (moved ? recipe : recipeOf(row.source))) return undefined
+  const stale = db.prepare('SELECT 1 FROM document WHERE source = ? AND hash <> ?').get(source, hash)
   if (!moved && stale === undefined) return documentOf(row)
   return inTransaction(db, () => {
     // The source had other content before.
-    removeRows(db, 'source = ? AND name <> ?', source, id)
+    removeRows(db, 'source = ? AND hash <> ?', source, hash)
     if (moved) db.prepare('UPDATE document SET source = ? WHERE name = ?').run(source, id)
     return documentOf(moved ? { ...row, source } : row)
   })
+}
+
+export function isStored(db: DatabaseSync, { id }: CorpusDocument): boolean {
+  return db.prepare('SELECT 1 FROM document WHERE name = ?').get(id) !== undefined
 }
 
 /** Replaces the document of the same source, and one with the same content. */
@@ -121,6 +132,15 @@ export function findPassage(db: DatabaseSync, passageId: string): Passage | unde
   return row && passageOf(row)
 }
 
+/** The passages of one ranking, in its order. */
+export function findRanked(db: DatabaseSync, ranked: readonly Ranked[]): readonly FoundPassage[] {
+  const find = db.prepare(`SELECT ${PASSAGE_COLUMNS} WHERE p.id = ?`)
+  return ranked.flatMap(({ id, score }) => {
+    const row = find.get(id) as PassageRow | undefined
+    return row === undefined ? [] : [{ ...passageOf(row), score }]
+  })
+}
+
 /** The rest of the passages before and after it on the same page: passages overlap. */
 export function findSurroundings(db: DatabaseSync, passageId: string): PassageSurroundings | undefined {
   const passage = findPassage(db, passageId)
@@ -138,16 +158,7 @@ export function findSurroundings(db: DatabaseSync, passageId: string): PassageSu
   }
 }
 
-export function passageOf({
-  name,
-  number,
-  title,
-  source,
-  page,
-  start_at,
-  end_at,
-  text,
-}: PassageRow): Passage {
+function passageOf({ name, number, title, source, page, start_at, end_at, text }: PassageRow): Passage {
   return {
     id: `${name}-${number}`,
     documentId: name,

@@ -95,7 +95,16 @@ function createTables(db: DatabaseSync, path: string): void {
 
 /** Holds the write lock from its start, so that its reads stay true. */
 export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec('BEGIN IMMEDIATE')
+  return runBetween(db, 'BEGIN IMMEDIATE', work)
+}
+
+/** All reads see one state of the file: another process may replace a passage and give its number to another one. */
+export function inSnapshot<T>(db: DatabaseSync, work: () => T): T {
+  return runBetween(db, 'BEGIN', work)
+}
+
+function runBetween<T>(db: DatabaseSync, begin: string, work: () => T): T {
+  db.exec(begin)
   try {
     const result = work()
     db.exec('COMMIT')

@@ -21,17 +21,16 @@ import { translate } from './corpus-errors.ts'
 import {
   findKnown,
   findPassage,
+  findRanked,
   findSurroundings,
+  isStored,
   listDocuments,
-  PASSAGE_COLUMNS,
-  type PassageRow,
-  passageOf,
   removeDocument,
   writeDocument,
 } from './document-rows.ts'
 import { lexicalSearch } from './lexical-search.ts'
 import type { DatabaseSync } from './node-sqlite.ts'
-import { openCorpus } from './open-corpus.ts'
+import { inSnapshot, openCorpus } from './open-corpus.ts'
 import { embedMissing, loadVectorExtension, vectorSearch } from './vector-search.ts'
 
 export interface SqliteCorpusOptions {
@@ -45,7 +44,7 @@ export interface SqliteCorpusOptions {
   /** The cosine of two texts that have nothing in common, for this embedding model. Default: 0.3. */
   readonly minSimilarity?: number
   readonly reranker?: Reranker
-  /** The default of `minScore` in searches. 0.3 if not given. */
+  /** The default of `minScore` in searches. 0.15 if not given. */
   readonly minScore?: number
   readonly limits?: DocumentLimits
   /** Timeout for other processes before `store-busy`. 10 seconds if not given. */
@@ -132,32 +131,33 @@ class FileCorpus implements SqliteCorpus {
 
   async add(sources: readonly DocumentSource[], options: AddOptions = {}): Promise<AddReport> {
     checkOptions(options, ADD_OPTIONS)
-    const { signal, onProgress } = options
-    const added: CorpusDocument[] = []
-    const unchanged: AddReport['unchanged'][number][] = []
-    const skipped: SkippedSource[] = []
+    const { signal } = options
     const reading = { ...this.#reading, ...(signal === undefined ? {} : { signal }) }
     const extensions = new Set(reading.parsers.flatMap((parser) => parser.extensions))
     const found = await findSources(sources, { ...reading, extensions })
-    const progress = (done: number, source?: string): void =>
-      onProgress?.({
-        phase: 'documents',
-        done,
-        total: found.length,
-        ...(source === undefined ? {} : { source }),
-      })
-    for (const [at, each] of found.entries()) {
-      signal?.throwIfAborted()
-      const { source } = each
-      progress(at, source)
-      const result = await this.#addOne(each, reading)
-      if ('code' in result) skipped.push({ source, ...result })
-      else if (result.isNew) added.push(result.document)
-      else unchanged.push({ source, document: result.document })
-    }
-    progress(found.length)
+    const results = await this.#addEach(found, reading, options)
+    // A source whose content another one had before loses it when that one changes.
+    for (const [each, result] of results)
+      if ('document' in result && !this.#query((db) => isStored(db, result.document)))
+        results.set(each, await this.#addOne(each, reading))
     await this.#embedMissing(options)
-    return { added, unchanged, skipped }
+    return reportOf(results)
+  }
+
+  async #addEach(
+    found: readonly FoundSource[],
+    reading: ReadOptions,
+    { onProgress, signal }: AddOptions,
+  ): Promise<Map<FoundSource, AddedOne>> {
+    const results = new Map<FoundSource, AddedOne>()
+    const count = { phase: 'documents', total: found.length } as const
+    for (const [done, each] of found.entries()) {
+      signal?.throwIfAborted()
+      onProgress?.({ ...count, done, source: each.source })
+      results.set(each, await this.#addOne(each, reading))
+    }
+    onProgress?.({ ...count, done: found.length })
+    return results
   }
 
   async #addOne(found: FoundSource, reading: ReadOptions): Promise<AddedOne> {
@@ -170,6 +170,8 @@ class FileCorpus implements SqliteCorpus {
       const document = this.#query((db) => writeDocument(db, content, { document: read, addedAt }))
       return { isNew: true, document }
     } catch (error) {
+      // close() ends the process that reads documents.
+      this.#checkOpen()
       if (error instanceof DocumentError) return { code: error.code, reason: error.message }
       throw error
     }
@@ -178,8 +180,8 @@ class FileCorpus implements SqliteCorpus {
   async #embedMissing({ signal, onProgress }: AddOptions): Promise<void> {
     const { embedding } = this.#options
     if (embedding === undefined) return
-    await this.#attempt(() =>
-      embedMissing(this.#opened, embedding, {
+    await this.#attempt((db) =>
+      embedMissing(db, embedding, {
         ...(signal === undefined ? {} : { signal }),
         onProgress: (done, total) => onProgress?.({ phase: 'embeddings', done, total }),
       }),
@@ -211,45 +213,42 @@ class FileCorpus implements SqliteCorpus {
         details: { option: 'topK' },
       })
     signal?.throwIfAborted()
-    const ranked = (await this.#rank(query, signal)).filter(({ score }) => score > 0)
+    const vector = await this.#vectorOf(query, signal)
     const { reranker } = this.#options
-    if (reranker === undefined)
-      return this.#found(ranked.filter(({ score }) => score >= minScore).slice(0, topK))
-    const found = this.#found(ranked.slice(0, CANDIDATES))
+    const found = this.#query((db) =>
+      inSnapshot(db, () => {
+        const ranked = this.#rank(db, query, vector).filter(({ score }) => score > 0)
+        if (reranker !== undefined) return findRanked(db, ranked.slice(0, CANDIDATES))
+        return findRanked(db, ranked.filter(({ score }) => score >= minScore).slice(0, topK))
+      }),
+    )
+    if (reranker === undefined) return found
     const scores = await reranker.rerank(query, found, signal === undefined ? {} : { signal })
     return reranked(found, scores)
       .filter(({ score }) => score >= minScore)
       .slice(0, topK)
   }
 
-  async #rank(query: string, signal: AbortSignal | undefined): Promise<readonly Ranked[]> {
-    const { embedding, minSimilarity = MIN_SIMILARITY } = this.#options
-    if (embedding === undefined || query.trim() === '')
-      return this.#query((db) => lexicalSearch(db, query, CANDIDATES))
+  /** Undefined: words alone are compared. */
+  async #vectorOf(query: string, signal: AbortSignal | undefined): Promise<Float32Array | undefined> {
+    const { embedding } = this.#options
+    if (embedding === undefined || query.trim() === '') return undefined
     const [vector] = await embed(embedding, [query], signal)
-    return this.#query((db) =>
-      fuse(
-        lexicalSearch(db, query, CANDIDATES),
-        vectorSearch(db, {
-          model: embeddingId(embedding),
-          vector: vector ?? new Float32Array(),
-          limit: CANDIDATES,
-          floor: minSimilarity,
-          isExtended: this.#hasExtension,
-        }),
-      ),
-    )
+    return vector
   }
 
-  #found(ranked: readonly Ranked[]): readonly FoundPassage[] {
-    return this.#query((db) => {
-      const find = db.prepare(`SELECT ${PASSAGE_COLUMNS} WHERE p.id = ?`)
-      return ranked.flatMap(({ id, score }) => {
-        // Another process may have removed it since the search.
-        const row = find.get(id) as PassageRow | undefined
-        return row === undefined ? [] : [{ ...passageOf(row), score }]
-      })
+  #rank(db: DatabaseSync, query: string, vector: Float32Array | undefined): readonly Ranked[] {
+    const { embedding, minSimilarity = MIN_SIMILARITY } = this.#options
+    const byWords = lexicalSearch(db, query, CANDIDATES)
+    if (embedding === undefined || vector === undefined) return byWords
+    const byMeaning = vectorSearch(db, {
+      model: embeddingId(embedding),
+      vector,
+      limit: CANDIDATES,
+      floor: minSimilarity,
+      isExtended: this.#hasExtension,
     })
+    return fuse(byWords, byMeaning)
   }
 
   async close(): Promise<void> {
@@ -259,8 +258,8 @@ class FileCorpus implements SqliteCorpus {
     this.#db.close()
   }
 
-  get #opened(): DatabaseSync {
-    if (!this.#isClosed) return this.#db
+  #checkOpen(): void {
+    if (!this.#isClosed) return
     throw new HoldfastError('store-closed', {
       message: `The corpus ${this.path} was closed. Open another one.`,
       details: { path: this.path },
@@ -268,18 +267,20 @@ class FileCorpus implements SqliteCorpus {
   }
 
   #query<T>(work: (db: DatabaseSync) => T): T {
-    const db = this.#opened
+    this.#checkOpen()
     try {
-      return work(db)
+      return work(this.#db)
     } catch (error) {
       throw translate(error, this.path)
     }
   }
 
-  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+  async #attempt<T>(work: (db: DatabaseSync) => Promise<T>): Promise<T> {
+    this.#checkOpen()
     try {
-      return await work()
+      return await work(this.#db)
     } catch (error) {
+      this.#checkOpen()
       throw translate(error, this.path)
     }
   }
@@ -288,6 +289,17 @@ class FileCorpus implements SqliteCorpus {
 type AddedOne =
   | { readonly isNew: boolean; readonly document: CorpusDocument }
   | { readonly code: SkipCode; readonly reason: string }
+
+function reportOf(results: ReadonlyMap<FoundSource, AddedOne>): AddReport {
+  const added: CorpusDocument[] = []
+  const unchanged: AddReport['unchanged'][number][] = []
+  const skipped: SkippedSource[] = []
+  for (const [{ source }, result] of results)
+    if ('code' in result) skipped.push({ source, ...result })
+    else if (result.isNew) added.push(result.document)
+    else unchanged.push({ source, document: result.document })
+  return { added, unchanged, skipped }
+}
 
 const CORPUS_OPTIONS: OptionSet<SqliteCorpusOptions> = {
   place: 'sqliteCorpus()',

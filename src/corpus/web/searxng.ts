@@ -61,8 +61,16 @@ export function searxng(options: SearxngOptions = {}): WebSearch {
 }
 
 function basic(username: string, password: string): string {
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return `Basic ${Buffer.from(pair).toString('base64')}`
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`
+}
+
+/** A `%` that begins no escape stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return decodeURIComponent(text.replaceAll(/%(?![\da-f]{2})/gi, '%25'))
+  }
 }
 
 const MOST_ENGINES = 5

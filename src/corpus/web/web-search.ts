@@ -116,7 +116,8 @@ function usable(hits: readonly Hit[], limit: number): readonly Hit[] {
   const byPage = new Map<string, Hit>()
   for (const { url: text, title, excerpt } of hits) {
     const url = URL.canParse(text) ? new URL(text) : undefined
-    if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '') continue
+    if (url === undefined || !['http:', 'https:'].includes(url.protocol)) continue
+    if (url.username !== '' || url.password !== '') continue
     const page = url.href.replace(/#.*$/, '')
     if (!byPage.has(page)) byPage.set(page, { url: url.href, title: oneLine(title), excerpt: excerpt.trim() })
   }

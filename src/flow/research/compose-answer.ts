@@ -157,8 +157,9 @@ export function notFoundUpdate(
   { invented }: Pick<ReadAnswer, 'invented'>,
 ): ResearchUpdate {
   const { observations = [], assumption } = state.context
-  const failed = observations.filter((each) => /\bfailed\b/.test(each))
-  const empty = observations.filter((each) => each.includes('found nothing'))
+  // Words in quotes are the query's.
+  const failed = observations.filter((each) => /^[^"]*\bfailed\b/.test(each))
+  const empty = observations.filter((each) => /^[^"]*\bfound nothing\b/.test(each))
   const parts = [
     ...(typeof assumption === 'string' ? [`**${texts.assumed}:** ${assumption}`] : []),
     texts.notFound(question),

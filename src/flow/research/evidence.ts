@@ -24,7 +24,7 @@ export interface Evidence {
 
 const MOST_EVIDENCE = 24
 
-/** Documents first, then the web. */
+/** Documents first, then the web, which has room for half of it however many passages were found. */
 export function evidenceOf({ pdf_results = [], web_results = [] }: ResearchContext): readonly Evidence[] {
   const documents = pdf_results.map(({ id, documentId, title, source, page, text, lead = '', score }) => ({
     kind: 'document' as const,
@@ -34,7 +34,10 @@ export function evidenceOf({ pdf_results = [], web_results = [] }: ResearchConte
     kind: 'web' as const,
     ...{ id, documentId: url, title, source: url, page: null, text, lead: '', score },
   }))
-  return [...documents, ...pages].slice(0, MOST_EVIDENCE).map((item, at) => ({ number: at + 1, ...item }))
+  const room = MOST_EVIDENCE - Math.min(pages.length, MOST_EVIDENCE / 2)
+  return [...documents.slice(0, room), ...pages]
+    .slice(0, MOST_EVIDENCE)
+    .map((item, at) => ({ number: at + 1, ...item }))
 }
 
 const stems = new WeakMap<Evidence, readonly string[]>()

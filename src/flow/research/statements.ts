@@ -1,4 +1,5 @@
 /** Statements: the sentences of a passage, each with the text that explains it. Pure. */
+import { withoutCitations } from './citations.ts'
 import { type Evidence, evidenceStems } from './evidence.ts'
 import { contentStems, isFigure, sentencesOf, shareOf, tokensOf } from './words.ts'
 
@@ -30,8 +31,8 @@ export function statementsOf(item: Evidence): readonly Statement[] {
 
 function readStatements(item: Evidence): readonly Statement[] {
   const title = contentStems(item.title)
-  const lead = sentencesOf(item.lead)
-  const sentences = [...lead, ...sentencesOf(item.text)]
+  const lead = plainSentences(item.lead)
+  const sentences = [...lead, ...plainSentences(item.text)]
   const headings = sentences.map((sentence) => isHeading(sentence, title))
   return sentences.flatMap((sentence, at) => {
     const stems = contentStems(sentence)
@@ -43,6 +44,13 @@ function readStatements(item: Evidence): readonly Statement[] {
     const before = contentStems(sentences[at - 1] ?? '')
     return [{ item, sentence, stems, around, head, near, before, window: [...title, ...near] }]
   })
+}
+
+/** A document's own references, such as `[12]`, would be read as citations of the answer. */
+function plainSentences(text: string): readonly string[] {
+  return sentencesOf(text)
+    .map(withoutCitations)
+    .filter((sentence) => sentence !== '')
 }
 
 export const PRONOUN: RegExp =

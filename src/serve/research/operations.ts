@@ -66,7 +66,7 @@ const PASSAGE = objectSchema(
     document_id: TEXT,
     title: TEXT,
     source: TEXT,
-    page: { type: 'integer' },
+    page: { type: ['integer', 'null'] },
     before: TEXT,
     text: TEXT,
     after: TEXT,

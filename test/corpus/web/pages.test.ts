@@ -226,6 +226,7 @@ describe('an attack', () => {
         'data:text/html,<script>1</script>',
         'file:///etc/passwd',
         'http://user:password@kelp.example/',
+        'http://:password@kelp.example/',
         '//kelp.example/a',
         '',
         { url: 7 as never, content: EXCERPT },

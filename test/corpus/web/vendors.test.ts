@@ -61,6 +61,13 @@ describe('a request', () => {
     expect(sent[0]?.headers.authorization).toBe(expected)
   })
 
+  it('to SearXNG takes a percent sign of a password as it is', async () => {
+    const { web, sent } = await world({ vendor: [{ body: SEARXNG }] })
+    await searxng({ url: 'http://me:100%@vendor.example', ...EXCERPTS, ...web }).search('kelp')
+    const expected = `Basic ${Buffer.from('me:100%').toString('base64')}`
+    expect(sent[0]?.headers.authorization).toBe(expected)
+  })
+
   it('to Brave has the query, the number of results and the key in its header', async () => {
     const { web, sent } = await world({ vendor: [{ body: BRAVE }] })
     const search = brave({ apiKey: KEY, url: 'http://vendor.example/web', ...EXCERPTS, ...web })

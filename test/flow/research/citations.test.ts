@@ -4,7 +4,7 @@ import { askedParts } from '../../../src/flow/research/asked-part.ts'
 import { readAnswer, writeAnswer } from '../../../src/flow/research/citations.ts'
 import { confidenceOf } from '../../../src/flow/research/confidence.ts'
 import { conflictsIn } from '../../../src/flow/research/conflicts.ts'
-import type { Evidence } from '../../../src/flow/research/evidence.ts'
+import { type Evidence, evidenceOf } from '../../../src/flow/research/evidence.ts'
 import { extract } from '../../../src/flow/research/extract.ts'
 import { type ResearchOptions, researchAssistant } from '../../../src/flow/research/index.ts'
 import { contentStems } from '../../../src/flow/research/words.ts'
@@ -192,6 +192,32 @@ describe('without a model', () => {
     },
   )
 
+  test('reference numbers of a quoted document are no citations', async () => {
+    const documents = [
+      { title: 'Dock', pages: ['The gate of the dock of Granville was built by Lefevre [2].'] },
+      { title: 'Gate', pages: ['The gate of the dock of Granville was painted green in the spring [1-3].'] },
+    ]
+    const { final_answer, context } = await ask('Who built the gate of the dock of Granville?', {
+      corpus: memoryCorpus(documents),
+    })
+    expect(final_answer).toContain('- The gate of the dock of Granville was built by Lefevre [1].')
+    expect(context).toMatchObject({ invented: [], sources: [{ number: 1, title: 'Dock' }] })
+    expect(context.sources).toHaveLength(1)
+    const refused = await ask('Who painted the gate of the lock of Granville?', {
+      corpus: memoryCorpus(documents),
+    })
+    expect(refused.final_answer).toContain('The nearest passages')
+    expect(refused.final_answer).not.toMatch(/\[\d/)
+  })
+
+  test('a word of the question is no failure of a search', async () => {
+    const { final_answer } = await ask('Which engine failed and found nothing on the ferry Zostera?')
+    expect(final_answer).toMatch(/^\*\*Not found\.\*\*/)
+    expect(final_answer).not.toContain('A search failed')
+    const gate = await ask('Which gate of the dock found nothing?')
+    expect(gate.final_answer).not.toMatch(/found \d+ passages?/)
+  })
+
   test('French questions get French texts', async () => {
     const state = await ask('Quand le phare de la Pierre-de-Herpin a-t-il été construit ?')
     expect(state.final_answer).toMatch(
@@ -258,6 +284,29 @@ describe('without a model', () => {
       },
     ])
   })
+})
+
+test('many passages leave room for the pages of the web', () => {
+  const passages = Array.from({ length: 30 }, (_, at) => ({
+    ...{ id: `p${at}`, documentId: 'd', title: 'Log', source: 'log.pdf', page: 1 },
+    ...{ start: 0, end: 1, text: 'x', score: 0.5 },
+  }))
+  const pages = ['a', 'b'].map((id) => ({
+    id,
+    url: 'https://example.com',
+    title: 'Web',
+    text: 'y',
+    score: 0.9,
+  }))
+  const numbered = evidenceOf({ pdf_results: passages, web_results: pages })
+  expect(numbered).toHaveLength(24)
+  expect(numbered.slice(-3).map(({ number, id }) => [number, id])).toEqual([
+    [22, 'p21'],
+    [23, 'a'],
+    [24, 'b'],
+  ])
+  expect(evidenceOf({ pdf_results: passages.slice(0, 23), web_results: pages.slice(0, 1) })).toHaveLength(24)
+  expect(evidenceOf({ pdf_results: passages })).toHaveLength(24)
 })
 
 describe('confidence', () => {

@@ -263,6 +263,26 @@ describe('GET /passages/{id}', () => {
     expect((await call('/passages/d9p9')).status).toBe(404)
   })
 
+  test('may have no page, and the document of the API says so', async () => {
+    const { call } = await server()
+    const { paths } = (await (await call('/openapi.json')).json()) as { readonly paths: object }
+    expect(paths).toHaveProperty(
+      [
+        '/passages/{id}',
+        'get',
+        'responses',
+        '200',
+        'content',
+        'application/json',
+        'schema',
+        'properties',
+        'page',
+        'type',
+      ],
+      ['integer', 'null'],
+    )
+  })
+
   const known: HttpOptions['authenticate'] = ({ headers }) =>
     headers.has('authorization') ? { tenant: 't', actor: 'ann' } : undefined
   const refusing = (decided: unknown[]) => (request: TrustRequest) => {
