@@ -13,9 +13,9 @@ import { type Cut, cutOff, deathsIn, GraphWorld, wrongWith } from '../graph/reco
 import type { GraphPlay, GraphProcess } from '../graph/recovery-world.ts'
 import { call, calls, done, type TaskScript, taskModel, verdict } from './kit.ts'
 
-/** Every point of death with `HOLDFAST_RUNS`; else every sixth: neighbours are much alike. */
+/** Every point of death with `HOLDFAST_RUNS`; else every ninth: neighbours are much alike. */
 const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
-const someOf = <T>(list: readonly T[]): readonly T[] => list.filter((_, at) => isThorough || at % 6 === 1)
+const someOf = <T>(list: readonly T[]): readonly T[] => list.filter((_, at) => isThorough || at % 9 === 1)
 
 const folders: string[] = []
 afterAll(() => {

@@ -97,6 +97,38 @@ describe('the task agent', () => {
     expect(model.calls).toHaveLength(11)
   })
 
+  test('the verifier of a round reads the steps of that round, and so does its trace', async () => {
+    const { agent, model } = task(
+      [
+        ...['P', calls(call('note', { text: 'all tests pass' })), done('Noted.'), verdict(true)],
+        ...['Q', done('Nothing to do.'), verdict(false, ['no tests ran'])],
+      ],
+      { maxReplans: 0 },
+    )
+    await agent.run('Note it', { contextId: 'r' })
+    expect(await agent.displayTrace()).toContain('result of 🛠️ [own] note (ok): noted all tests pass')
+    await agent.run('Test it again', { contextId: 'r' })
+    const prompt = model.calls.at(-1)?.prompt[0]?.content as string
+    expect(prompt).toContain('1. Task: Note it\n   Result: Noted.')
+    expect(prompt).toContain('# Execution trace\n1. user: Test it again\n2. user: Plan 1:')
+    expect(prompt).not.toContain('all tests pass')
+    expect(await agent.displayTrace()).not.toContain('all tests pass')
+  })
+
+  test('a task that was never stored cannot be resumed', async () => {
+    const { agent } = task(['P', done('Done.'), verdict(true)])
+    const early = await agent.run('Do it', { signal: AbortSignal.abort() })
+    expect(early).toMatchObject({ ended: 'cancelled', isResumable: false })
+    await expect(agent.resume(early.contextId)).rejects.toMatchObject({
+      code: 'nothing-to-continue',
+      message: expect.stringContaining('There is no task'),
+    })
+    const stop = new AbortController()
+    const cut = await agent.run('Do it', { signal: stop.signal, onEvent: () => stop.abort() })
+    expect(cut).toMatchObject({ ended: 'cancelled', isResumable: true })
+    expect(await agent.resume(cut.contextId)).toMatchObject({ ended: 'verified', isResumable: false })
+  })
+
   test('a round after one that was cut short runs none of its calls', async () => {
     const ran: string[] = []
     const asks = defineTool({

@@ -19,6 +19,14 @@ describe('the verdict in a reply', () => {
     ['> Not verified: no', false, ['no'], []],
     ['I looked at it.\n\nVERIFIED: fine', true, [], ['fine']],
     ['VERIFIED:', true, [], []],
+    ['VERIFIED: all is there\nNo problems.', true, [], ['all is there\nNo problems.']],
+    ['Verified: false\nTests fail.', false, ['Tests fail.'], []],
+    ['**Verified:** False', false, [], []],
+    ['{\nverified: false,\n}', false, [',\n}'], []],
+    ['{"verified": true, "unmet": [{"test": "fails"}]}', false, ['{"test":"fails"}'], []],
+    ['{"verified": true, "unmet": {"test": "fails"}}', false, ['{"test":"fails"}'], []],
+    ['{"verified": true, "unmet": [], "unmet_criteria": ["x"]}', false, ['x'], []],
+    ['{"verified": true, "unmet": [null, "", {}, []], "evidence": [7]}', true, [], ['7']],
   ])('%j', (text, ...expected) => {
     const [verified, unmet, evidence] = expected
     expect(verdictIn(text)).toEqual({ verified, unmet, evidence })
@@ -32,6 +40,12 @@ describe('the verdict in a reply', () => {
     ['{"verified": true} {"verified": false}'],
     ['VERIFIED: yes\nNOT_VERIFIED: no'],
     ['UNVERIFIED: no'],
+    ['VERIFIED: No, the tests fail'],
+    ['## Verified: ❌'],
+    ['verified: true\nunmet:\n  - tests'],
+    ['{\n  "verified": false,\n  "unmet": ["cut o'],
+    ['{\n  "verified": true,\n  "unmet": ["a" "b"]\n}'],
+    ['{\n  "verified": "no"\n}'],
   ])('%j has none', (text) => {
     expect(verdictIn(text)).toBeUndefined()
   })

@@ -19,8 +19,8 @@ afterEach(() => wire.settle())
 const MOST = 4000
 const CJK = '机器学习模型需要很多数据'
 const TEXTS: Readonly<Record<string, string>> = {
-  huge: `BEGIN ${'The cat sat on the mat and looked at the moon. '.repeat(4000)} END`,
-  dense: `BEGIN ${CJK.repeat(2000)} END`,
+  huge: `BEGIN ${'The cat sat on the mat and looked at the moon. '.repeat(1000)} END`,
+  dense: `BEGIN ${CJK.repeat(800)} END`,
   middle: `BEGIN ${'Some words of a page. '.repeat(60)} END`,
 }
 
@@ -71,16 +71,16 @@ describe.each(SPEAKERS)('%s', (speaker) => {
   })
 
   it('stays below maxContextTokens, whatever the tools return and the model writes', async () => {
-    const long = 'A long plan. '.repeat(3000)
+    const long = 'A long plan. '.repeat(1500)
     wire.reset(
       { text: long },
       reads('huge'),
       reads('dense'),
       reads(...Array.from({ length: 12 }, () => 'middle')),
-      { calls: [call('read', { name: 'middle', note: 'word '.repeat(20_000) })] },
+      { calls: [call('read', { name: 'middle', note: 'word '.repeat(8000) })] },
       { ...reads('middle'), text: long },
       reads('middle'),
-      done(`BEGIN ${'All is done. '.repeat(3000)} END`),
+      done(`BEGIN ${'All is done. '.repeat(1500)} END`),
       verdict(false),
       { text: long },
       reads('huge', 'dense'),

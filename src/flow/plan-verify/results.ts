@@ -43,6 +43,8 @@ export interface TaskResults {
 
 export interface ResultOptions {
   readonly contextId: string
+  /** False if the run was refused before anything was stored. */
+  readonly isStored: boolean
   readonly planning: boolean
   readonly maxReplans: number
 }
@@ -65,7 +67,7 @@ export function resultsOf(
     attempts,
     requests,
     usage,
-    isResumable: outcome.status !== 'completed' || outcome.limit !== undefined,
+    isResumable: options.isStored && (outcome.status !== 'completed' || outcome.limit !== undefined),
     contextId: options.contextId,
   }
 }

@@ -36,6 +36,7 @@ import { type Criterion, checkCriteria } from './criteria.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
+import { newestRound } from './rounds.ts'
 import { COMPLETION, roundInput, type TaskChannels, type TaskState } from './state.ts'
 import { type TaskGraph, taskGraph } from './task-graph.ts'
 import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
@@ -182,14 +183,14 @@ export class TaskAgent {
 
   /**
    * Goes on with a task that was interrupted, that reached a limit, or whose process died. One that waits needs its answers
-   * first: its requests are in the results. One that has ended keeps its results.
+   * first: its requests are in the results. One that has ended keeps its results. Throws `nothing-to-continue` if there is none.
    */
   async resume(contextId: string, options: Omit<TaskRunOptions, 'contextId'> = {}): Promise<TaskResults> {
     checkOptions(options, RUN)
     return this.#follow(options, contextId, async (graph, where) => {
-      const { open, outcome } = await loadSession(this.#store, this.#key(contextId))
+      const { open, outcome, seq } = await loadSession(this.#store, this.#key(contextId))
       const { owner } = this.#config
-      if (open === undefined && outcome === 'stop') return { requests: [] }
+      if (seq === 0 || (open === undefined && outcome === 'stop')) return { requests: [] }
       const requests = open === undefined ? await graph.requests({ contextId, ...defined({ owner }) }) : []
       return requests.length > 0 ? { requests } : graph.stream(null, where)
     })
@@ -278,14 +279,14 @@ export class TaskAgent {
     return text
   }
 
-  /** The newest run as text: every message, calls with their arguments and origins, plans and the verdict. */
+  /** The newest round as text: every message, calls with their arguments and origins, plans and the verdict. */
   async displayTrace(): Promise<string> {
     const { messages, isVerified, planIteration, ended, reason } = this.results
     const tools = await this.#loaded()
     const label = (name: string): string =>
       tools.find((tool) => tool.name === name)?.origin === undefined ? '🛠️ [own] ' : '🔬 [MCP] '
     return [
-      traceText(messages, { texts: 500, results: 200, label }),
+      traceText(newestRound(messages), { texts: 500, results: 200, label }),
       `Plans: ${planIteration}. Verified: ${isVerified === null ? 'no verdict' : isVerified ? 'yes' : 'no'}. Ended: ${ended}. ${reason}`,
     ].join('\n')
   }
@@ -394,10 +395,11 @@ export class TaskAgent {
 
   /** With the usage of the whole task: each answer and each resume is a turn of its own. */
   async #toResults(outcome: GraphOutcome<TaskChannels>, contextId: string): Promise<TaskResults> {
-    const { totals } = await loadSession(this.#store, this.#key(contextId))
+    const { totals, seq } = await loadSession(this.#store, this.#key(contextId))
     const planning = this.#isPlanning
     const { maxReplans = 3 } = this.#config
-    return resultsOf({ ...outcome, usage: totals.usage }, { contextId, planning, maxReplans })
+    const options = { contextId, isStored: seq > 0, planning, maxReplans }
+    return resultsOf({ ...outcome, usage: totals.usage }, options)
   }
 }
 

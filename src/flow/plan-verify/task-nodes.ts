@@ -11,7 +11,7 @@ import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts
 import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import type { PromptNode, Prompts, PromptValues } from './prompts.ts'
-import { taskWithEarlier, VERIFICATION } from './rounds.ts'
+import { newestRound, taskWithEarlier, VERIFICATION } from './rounds.ts'
 import { attemptOf, COMPLETION, type TaskState as State, type TaskChannels } from './state.ts'
 import { fittingTrace } from './trace-text.ts'
 import { feedbackOf, type Verdict, verdictIn } from './verdict.ts'
@@ -165,7 +165,9 @@ async function judge(
   if (verifierModel === null) return undefined
   const most = Math.floor((state.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN * 0.6) * CHARS_A_TOKEN
   const passed = checked.map(({ name }) => `criterion ${name}: passed`).join('\n')
-  const trace = [fittingTrace(state.messages, most), passed].filter((part) => part !== '').join('\n')
+  const trace = [fittingTrace(newestRound(state.messages), most), passed]
+    .filter((part) => part !== '')
+    .join('\n')
   const values = { task: taskWithEarlier(state), answer, trace_section: trace }
   const messages: Message[] = [ofProgram('Give your verdict now.')]
   for (const attempt of [1, 2]) {

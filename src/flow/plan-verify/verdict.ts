@@ -33,24 +33,43 @@ function verdictsIn(value: Json): Verdict[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   const { verified, unmet, unmet_criteria: criteria, evidence } = value as JsonObject
   if (typeof verified !== 'boolean') return []
-  const missing = textsIn(unmet ?? criteria)
+  const missing = [unmet, criteria].flatMap(textsIn)
   return [{ verified: verified && missing.length === 0, unmet: missing, evidence: textsIn(evidence) }]
 }
 
+/** A value that is no text counts as JSON: a requirement may be an object. */
 function textsIn(value: Json | undefined): string[] {
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return list.filter((each): each is string => typeof each === 'string' && each.trim() !== '')
+  const list = (Array.isArray(value) ? value : [value]) as readonly (Json | undefined)[]
+  return list
+    .filter((each) => !isEmpty(each))
+    .map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
 }
 
-const WORDS = /^[\s*_#>`"-]*(not[_ -]?)?verified[*_`"]*\s*:[*_`"]*[ \t]*(.*)$/gim
+function isEmpty(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.trim() === ''
+  return (
+    value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+  )
+}
+
+/** No name in quotes: JSON that is cut off or broken is no verdict in words. */
+const WORDS = /^[\s*_#>`"-]*(not[_ -]?)?verified[*_`]*\s*:[*_`]*[ \t]*(.*)$/gim
+/** `Verified: false` is the value of a field, in place of a reason. */
+const FALSE = /^false\b[.\s]*/i
+/** The words after `VERIFIED:` deny it, or might: `No tests pass`, `No problems`. */
+const DENIED = /^\W*(?:no|not|none|never|fail\w*)\b|^[❌✗✘]|(?:^|\n)\W*unmet\w*\W*:/iu
 
 function wordsIn(text: string): Verdict[] {
-  return [...text.matchAll(WORDS)].map(({ 1: not, 2: first = '', index, 0: line }) => {
+  const found = [...text.matchAll(WORDS)].map(({ 1: not, 2: first = '', index, 0: line }) => {
     const rest = (first + text.slice(index + line.length)).trim()
-    const said = rest === '' ? [] : [rest]
-    return not === undefined
-      ? { verified: true, unmet: [], evidence: said }
-      : { verified: false, unmet: said, evidence: [] }
+    const isFalse = FALSE.test(rest)
+    const said = isFalse ? rest.replace(FALSE, '') : rest
+    return { verified: not === undefined && !isFalse, said }
+  })
+  if (found.some(({ verified, said }) => verified && DENIED.test(said))) return []
+  return found.map(({ verified, said }) => {
+    const texts = textsIn(said)
+    return { verified, unmet: verified ? [] : texts, evidence: verified ? texts : [] }
   })
 }
 
