@@ -5,6 +5,7 @@ interface ClientProblem {
   readonly code?: string
   readonly retryAfterMs?: number | undefined
   readonly key?: string | undefined
+  readonly cause?: unknown
 }
 
 export class ClientError extends Error {
@@ -17,8 +18,9 @@ export class ClientError extends Error {
   /** Of a message or answer that may have arrived: its key, to send it again. */
   readonly key: string | undefined
 
-  constructor(message: string, { status = 0, code = 'unreachable', retryAfterMs, key }: ClientProblem = {}) {
-    super(message)
+  constructor(message: string, problem: ClientProblem = {}) {
+    const { status = 0, code = 'unreachable', retryAfterMs, key, cause } = problem
+    super(message, cause === undefined ? {} : { cause })
     this.name = 'ClientError'
     this.status = status
     this.code = code
@@ -38,8 +40,9 @@ interface Tries {
   readonly key: string | undefined
 }
 
-/** The last failure of a request that was repeated for long enough. */
-export function givenUp({ message, status, code, retryAfterMs }: ClientError, given: Tries): ClientError {
+/** The last failure of a request that was repeated for long enough: its `cause`. */
+export function givenUp(cause: ClientError, given: Tries): ClientError {
+  const { message, status, code, retryAfterMs } = cause
   const { tries, ms, key } = given
   const tried = tries === 1 ? 'Tried once.' : `Tried ${tries} times in ${Math.round(ms / 1000)} s.`
   const again =
@@ -47,18 +50,20 @@ export function givenUp({ message, status, code, retryAfterMs }: ClientError, gi
       ? ''
       : ` It may have arrived: send it again with the key ${JSON.stringify(key)} (\`key\` of this error), and it has one effect.`
   const ended = /[.!?]$/.test(message) ? message : `${message}.`
-  return new ClientError(`${ended} ${tried}${again}`, { status, code, retryAfterMs, key })
+  return new ClientError(`${ended} ${tried}${again}`, { status, code, retryAfterMs, key, cause })
 }
 
 export async function errorOf(response: Response): Promise<ClientError> {
   const wait = Number(response.headers.get('retry-after'))
   const retryAfterMs = Number.isFinite(wait) && wait > 0 ? wait * 1000 : undefined
   const { status, statusText } = response
+  // HTTP/2 has no texts of statuses.
+  const answered = `The server answered ${`${status} ${statusText}`.trim()}.`
   try {
     const { code, detail } = (await response.json()) as { readonly code?: unknown; readonly detail?: unknown }
-    return new ClientError(text(detail, statusText), { status, code: text(code, 'unknown'), retryAfterMs })
+    return new ClientError(text(detail, answered), { status, code: text(code, 'unknown'), retryAfterMs })
   } catch {
-    return new ClientError(statusText, { status, code: 'unknown', retryAfterMs })
+    return new ClientError(answered, { status, code: 'unknown', retryAfterMs })
   }
 }
 

@@ -6,7 +6,7 @@ export class Gate {
   readonly #mostWaiting: number
   /** Callers inside, by conversation: a message to a running one needs no place of its own. */
   readonly #inside = new Map<string, number>()
-  readonly #waiting: { readonly name: string; readonly enter: () => void }[] = []
+  #waiting: readonly { readonly name: string; readonly enter: () => void }[] = []
 
   constructor(most: number, mostWaiting: number) {
     this.#most = most
@@ -38,7 +38,7 @@ export class Gate {
     }
     if (this.#waiting.length >= this.#mostWaiting) throw this.#full()
     return new Promise((resolve) => {
-      this.#waiting.push({ name, enter: resolve })
+      this.#waiting = [...this.#waiting, { name, enter: resolve }]
     })
   }
 
@@ -50,11 +50,20 @@ export class Gate {
     const callers = (this.#inside.get(name) ?? 1) - 1
     if (callers > 0) this.#inside.set(name, callers)
     else this.#inside.delete(name)
-    while (this.#waiting.length > 0 && this.#inside.size < this.#most) {
-      const next = this.#waiting.shift()
+    while (this.#inside.size < this.#most) {
+      const [next] = this.#waiting
       if (next === undefined) return
-      this.#add(next.name)
-      next.enter()
+      this.#admit(next.name)
+    }
+  }
+
+  /** One place for all that wait for the conversation: a later message must not overtake them. */
+  #admit(name: string): void {
+    const admitted = this.#waiting.filter((each) => each.name === name)
+    this.#waiting = this.#waiting.filter((each) => each.name !== name)
+    for (const { enter } of admitted) {
+      this.#add(name)
+      enter()
     }
   }
 

@@ -210,7 +210,9 @@ export class HostedGraphConversation implements Hosted {
     const reply = this.#flow?.reply
     if (reply === undefined) return run
     const outcome = run.outcome.then((ended) => {
-      const text = ended.state === undefined ? undefined : reply(ended.state as JsonObject)
+      // The state of a turn that has not completed may have the reply of an earlier one.
+      const isReplied = ended.status === 'completed' && ended.state !== undefined
+      const text = isReplied ? reply(ended.state as JsonObject) : undefined
       return { ...ended, ...defined({ text }) }
     })
     return {

@@ -103,7 +103,7 @@ export class Pool {
   #makeRoom(): void {
     for (const [name, slot] of this.#slots)
       if (isIdle(slot)) {
-        void this.#close(name, slot)
+        void this.#close(name, slot).catch(() => {})
         return
       }
     throw overloadedError(this.#options.most)

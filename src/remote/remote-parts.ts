@@ -45,11 +45,11 @@ export class ReceivedArtifacts {
   }
 
   add({ artifactId, parts }: Artifact, isMore: boolean): void {
-    for (const each of parts) this.#size += sizeOf(each)
+    const before = this.#parts.get(artifactId) ?? []
+    this.#size += sizeOfAll(parts) - (isMore ? 0 : sizeOfAll(before))
     if (this.#size > MOST_RECEIVED) throw new TooMuchReceived()
-    const before = this.#parts.get(artifactId)
-    if (isMore && before !== undefined) before.push(...parts)
-    else this.#parts.set(artifactId, [...parts])
+    if (isMore) before.push(...parts)
+    this.#parts.set(artifactId, isMore ? before : [...parts])
   }
 
   /** The text of each artifact that has some. */
@@ -64,6 +64,10 @@ export class ReceivedArtifacts {
   get files(): readonly RemoteFile[] {
     return [...this.#parts.values()].flatMap(filesOf)
   }
+}
+
+function sizeOfAll(parts: readonly Part[]): number {
+  return parts.reduce((size, each) => size + sizeOf(each), 0)
 }
 
 function sizeOf({ content }: Part): number {

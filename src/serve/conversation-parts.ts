@@ -74,8 +74,8 @@ export class ConversationParts {
   readonly #inputs = new Map<number, EntryData['input']>()
   readonly #calls = new Set<string>()
   readonly #open = new Map<'text' | 'reasoning', OpenMessage>()
-  /** The position of the model call under way. */
-  #call = 0
+  /** The position of the model call under way, or the turn of a flow's reply; empty between them. */
+  #call = ''
   readonly #handlers: Handlers = {
     input: (data, { seq }) => {
       this.#inputs.set(seq, data)
@@ -83,15 +83,18 @@ export class ConversationParts {
     },
     'model.start': (_, { seq }) => {
       const parts = this.#endAll()
-      this.#call = seq
+      this.#call = String(seq)
       return parts
     },
-    'model.end': ({ content }) => this.#reply(`m${this.#call}`, content),
+    'model.end': ({ content }, { seq }) => {
+      // A reply that was given to the turn has no start.
+      this.#call ||= String(seq)
+      return this.#reply(content)
+    },
     'tool.start': ({ callId, tool, args }) => [{ type: 'call.start', callId, tool, args }],
     'tool.end': ({ callId, status, output, display, seen = [] }) => [
       { type: 'result', callId, status, output, seen, ...(display === undefined ? {} : { display }) },
     ],
-    'graph.start': ({ update }, { seq }) => userOf(update, seq),
     'graph.step': ({ tasks }) => tasks.map(({ task, node }) => ({ type: 'step', task, node })),
     'node.end': (data, { seq }) => this.#node(data, seq),
     active: () => [{ type: 'selection' }],
@@ -109,6 +112,8 @@ export class ConversationParts {
     if (event.type === 'entry') return [...this.#taken(event.entry), ...this.#entry(event.entry)]
     if (event.type === 'text') {
       const { reasoning = this.#sent('reasoning'), text } = event
+      // The reply of a flow has no model call.
+      this.#call ||= `turn${event.turn}`
       return [...this.#advance('reasoning', reasoning), ...this.#advance('text', text)]
     }
     return event.type === 'delta' ? this.#delta(event.event) : []
@@ -131,8 +136,8 @@ export class ConversationParts {
   takeNow(seq: number): ConversationPart[] {
     const input = this.#inputs.get(seq)
     this.#inputs.delete(seq)
-    if (input?.message === undefined) return []
-    return [{ type: 'user', id: `u${seq}`, content: input.message }]
+    const content = input?.message ?? contentIn(input?.values)
+    return content === undefined ? [] : [{ type: 'user', id: `u${seq}`, content }]
   }
 
   /** Text of sub-agents and nodes is not the conversation's own. */
@@ -152,8 +157,9 @@ export class ConversationParts {
     return this.#open.get(type)?.sent ?? ''
   }
 
-  /** Sends the part of `text` that is missing. */
+  /** Sends the part of `text` that is missing; none of an empty one, such as that of a call that failed in mid-reply. */
   #advance(type: 'text' | 'reasoning', text: string): ConversationPart[] {
+    if (text === '') return []
     const open = this.#open.get(type)
     const { id, sent } = open ?? { id: `${type === 'text' ? 'm' : 'r'}${this.#call}`, sent: '' }
     if (text.startsWith(sent)) {
@@ -176,19 +182,23 @@ export class ConversationParts {
   }
 
   #endAll(): ConversationPart[] {
+    this.#call = ''
     return [...this.#end('reasoning'), ...this.#end('text')]
   }
 
-  #reply(id: string, content: readonly AssistantPart[]): ConversationPart[] {
+  #reply(content: readonly AssistantPart[]): ConversationPart[] {
+    const id = `m${this.#call}`
     const joined = (type: 'text' | 'reasoning'): string =>
       content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
-    return [
+    const parts = [
       ...this.#advance('reasoning', joined('reasoning')),
       ...this.#end('reasoning'),
       ...this.#advance('text', joined('text')),
       ...this.#end('text'),
       ...content.flatMap((part) => (part.type === 'tool-call' ? this.#requested(id, part) : [])),
     ]
+    this.#call = ''
+    return parts
   }
 
   #requested(id: string, { callId, tool, args }: ToolCallPart): ConversationPart[] {
@@ -203,8 +213,8 @@ export class ConversationParts {
       if (message.role === 'tool') return message.content.map(resultOf)
       if (message.role === 'user') return noteOf(message, `n${seq}.${at}`)
       // Each message is complete at once: it gets a position of its own.
-      this.#call = seq + at / 100
-      return this.#reply(`m${this.#call}`, message.content)
+      this.#call = String(seq + at / 100)
+      return this.#reply(message.content)
     })
     return [...messages, { type: 'step.end', task, node, update }]
   }
@@ -218,9 +228,12 @@ function resultOf({ callId, status, output }: ToolResultPart): ConversationPart 
   return { type: 'result', callId, status, output, seen: [] }
 }
 
-function userOf(update: JsonObject, seq: number): ConversationPart[] {
-  const last = messagesIn(update).at(-1)
-  return last?.role === 'user' ? [{ type: 'user', id: `u${seq}`, content: last.content }] : []
+/** The person's message in the values of a run: the newest of `messages`, or the only text. */
+function contentIn(values: JsonObject = {}): UserContent | undefined {
+  const last = messagesIn(values).at(-1)
+  if (last !== undefined) return last.role === 'user' ? last.content : undefined
+  const [text, ...others] = Object.values(values).filter((each) => typeof each === 'string')
+  return others.length === 0 ? text : undefined
 }
 
 function messagesIn({ messages }: JsonObject): readonly Message[] {

@@ -83,26 +83,32 @@ export async function* turnEvents(
 
 /** The reply of a flow, which no model gave: from the state that its run had reached at the end of the turn. */
 export async function* flowReply(host: Host, key: ContextKey, end: Entry): AsyncGenerator<HostEvent> {
-  if (!host.isFlow(host.nameOf(key.contextId))) return
+  if (!host.isFlow(host.nameOf(key.contextId)) || !hasReply(end)) return
   const text = await host.reads.reply(key, end.seq)
   if (text !== undefined && text !== '') yield { type: 'text', turn: end.turn, text }
 }
 
 const WITHOUT_REPLY: readonly Json[] = ['input-required', 'auth-required', 'failed', 'cancelled']
 
+/** False for the end of a turn whose state may have the reply of an earlier one. */
+export function hasReply({ data: { outcome = null } }: Entry): boolean {
+  return !WITHOUT_REPLY.includes(outcome)
+}
+
 /** The events of a conversation, with the reply of a flow before the end of each turn that gave one. */
 export async function* withFlowReplies(
   host: Host,
   key: ContextKey,
-  events: AsyncIterable<HostEvent>,
+  events: AsyncIterable<HostEvent> | Iterable<HostEvent>,
 ): AsyncGenerator<HostEvent, void, undefined> {
   for await (const event of events) {
-    if (event.type === 'entry' && isEnd(event.entry)) {
-      const { outcome = null } = event.entry.data
-      if (!WITHOUT_REPLY.includes(outcome)) yield* flowReply(host, key, event.entry)
-    }
+    if (event.type === 'entry' && isEnd(event.entry)) yield* flowReply(host, key, event.entry)
     yield event
   }
+}
+
+export function* entryEvents(entries: readonly Entry[]): Generator<HostEvent, void, undefined> {
+  for (const entry of entries) yield { type: 'entry', entry }
 }
 
 function isOfTurn(event: Exclude<HostEvent, { type: 'entry' | 'heartbeat' }>, turn?: number): boolean {

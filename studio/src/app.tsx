@@ -93,7 +93,7 @@ interface ShownProps {
   readonly onActivity: () => void
 }
 
-function Shown({ session: { client, retry }, names, place, onActivity }: ShownProps) {
+function Shown({ session: { client }, names, place, onActivity }: ShownProps) {
   if (place.at === 'conversation')
     return (
       <Conversation
@@ -102,7 +102,6 @@ function Shown({ session: { client, retry }, names, place, onActivity }: ShownPr
         contextId={place.contextId}
         names={names}
         onActivity={onActivity}
-        onUnauthorized={retry}
       />
     )
   // Where there is no choice, the visitor can write at once.

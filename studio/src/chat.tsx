@@ -2,6 +2,7 @@
 import { memo, useEffect, useLayoutEffect, useRef } from 'react'
 import { CallCard } from './call-card.tsx'
 import type { ConversationView, Item, Live, UserItem } from './conversation-view.ts'
+import { ItemBoundary } from './item-boundary.tsx'
 import { type Citation, Citations, Code, Markdown } from './markdown.tsx'
 import { type Answer, RequestCard } from './request-card.tsx'
 import type { Source } from './source.ts'
@@ -22,7 +23,7 @@ interface ChatProps {
 }
 
 export function Chat({ view, actions, onEarlier }: ChatProps) {
-  const { items, live, isRunning } = view
+  const { items, live, isRunning, said } = view
   const scroller = useScrollToEnd(view)
   return (
     <>
@@ -35,39 +36,50 @@ export function Chat({ view, actions, onEarlier }: ChatProps) {
             </button>
           )}
           {items.map((item, at) => (
-            <ItemView
-              key={`${item.type}-${item.id}`}
-              item={item}
-              actions={actions}
-              isLast={!isRunning && at === items.length - 1}
-            />
+            <ItemBoundary key={`${item.type}-${item.id}`}>
+              <ItemView item={item} actions={actions} isLast={!isRunning && at === items.length - 1} />
+            </ItemBoundary>
           ))}
           {live !== undefined && <LiveReply live={live} />}
           {live === undefined && isRunning && <Working />}
         </div>
       </section>
-      <Announcer text={live?.text ?? lastReply(items)} />
+      <Announcer text={said} />
     </>
   )
 }
 
-/** Stays at the end while the reader is there. */
+/** Stays at the end while the reader is there, and at the same item while older ones come before it. */
 function useScrollToEnd(view: ConversationView) {
   const scroller = useRef<HTMLElement>(null)
   const isAtEnd = useRef(true)
+  const before = useRef({ first: '', height: 0 })
+  const first = view.items[0]?.id ?? ''
   useEffect(() => {
     const element = scroller.current
     if (element === null) return undefined
     const scrolled = (): void => {
       isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
     }
+    // Windows change their size, and keyboards of phones cover a part of it.
+    const resized = new ResizeObserver(() => {
+      if (isAtEnd.current) element.scrollTop = element.scrollHeight
+    })
+    resized.observe(element)
     element.addEventListener('scroll', scrolled, { passive: true })
-    return () => element.removeEventListener('scroll', scrolled)
+    return () => {
+      resized.disconnect()
+      element.removeEventListener('scroll', scrolled)
+    }
   }, [])
   useLayoutEffect(() => {
     const element = scroller.current
-    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
-  }, [view])
+    if (element === null) return
+    const { scrollHeight } = element
+    if (isAtEnd.current) element.scrollTop = scrollHeight
+    else if (first !== before.current.first) element.scrollTop += scrollHeight - before.current.height
+    before.current = { first, height: scrollHeight }
+  }, [first, view])
   return scroller
 }
 
@@ -116,16 +128,24 @@ const ItemView = memo(function ItemView({ item, actions, isLast }: ItemProps) {
 
 /** The message; the values of a run on request, or in its place if they hold none. */
 function UserText({ item: { text, values } }: { readonly item: UserItem }) {
-  if (values === undefined) return <p className="plain">{visible(text)}</p>
+  if (values === undefined) return <PlainText text={text} />
   if (text === '') return <Code text={jsonText(values)} label="Values" />
   return (
     <>
-      <p className="plain">{visible(text)}</p>
+      <PlainText text={text} />
       <details className="values">
         <summary>Values</summary>
         <Code text={jsonText(values)} label="Values" />
       </details>
     </>
+  )
+}
+
+function PlainText({ text }: { readonly text: string }) {
+  return (
+    <p className="plain" dir="auto">
+      {visible(text)}
+    </p>
   )
 }
 
@@ -202,9 +222,4 @@ function Announcer({ text }: { readonly text: string }) {
       )}
     </div>
   )
-}
-
-function lastReply(items: readonly Item[]): string {
-  const last = items.findLast((item) => item.type === 'reply' && !item.isStep)
-  return last?.type === 'reply' ? `${last.text}\n` : ''
 }

@@ -2,6 +2,7 @@
 
 import type { SendMessage } from 'holdfast/client'
 import { type KeyboardEvent, type SubmitEvent, useEffect, useId, useRef, useState } from 'react'
+import { failureText } from './failure-text.ts'
 import { isObject, type JsonObject } from './types.ts'
 import { visible } from './visible-text.ts'
 
@@ -23,7 +24,9 @@ export function Composer({ name, isGraph, isRunning, onSend, onCancel }: Compose
   const submit = async (event?: SubmitEvent): Promise<void> => {
     event?.preventDefault()
     if (isSending || text.trim() === '') return
-    if ((await send(text, isGraph)) && !isGraph) setText('')
+    // Words that were written meanwhile stay.
+    if ((await send(text, isGraph)) && !isGraph)
+      setText((now) => (now.startsWith(text) ? now.slice(text.length).trimStart() : now))
     field.current?.focus()
   }
   const keyDown = (event: KeyboardEvent): void => {
@@ -43,6 +46,7 @@ export function Composer({ name, isGraph, isRunning, onSend, onCancel }: Compose
           ref={field}
           className={isGraph ? 'mono' : ''}
           rows={1}
+          dir="auto"
           value={text}
           placeholder={isGraph ? 'Values as JSON' : `Write to ${visible(name)}`}
           aria-describedby={`${id}-help`}
@@ -90,7 +94,7 @@ function useSend(onSend: ComposerProps['onSend']) {
       return true
     } catch (error) {
       failed.current = { text, key }
-      setProblem(error instanceof Error ? error.message : String(error))
+      setProblem(failureText(error))
       return false
     } finally {
       setSending(false)

@@ -26,6 +26,8 @@ export function ConversationList({ client, current, stale, children }: ListProps
         type="search"
         aria-label="Search conversations"
         placeholder="Search"
+        maxLength={200}
+        dir="auto"
         value={q}
         onChange={({ target }) => setQuery(target.value)}
       />
@@ -41,7 +43,7 @@ export function ConversationList({ client, current, stale, children }: ListProps
         <p className="muted empty">{q === '' ? 'No conversations yet.' : 'Nothing found.'}</p>
       )}
       {hasMore && (
-        <button type="button" className="quiet" onClick={() => setLimit(Math.min(limit * 2, 200))}>
+        <button type="button" className="quiet" onClick={() => setLimit(limit * 2)}>
           Show more
         </button>
       )}
@@ -66,7 +68,9 @@ function Row({
   const badge = STATUS[status]
   return (
     <a href={addressOf(contextId)} aria-current={isCurrent ? 'page' : undefined}>
-      <span className="title">{title ? shortText(title, 80) : visible(contextId)}</span>
+      <span className="title" dir="auto">
+        {title ? shortText(title, 80) : visible(contextId)}
+      </span>
       <span className="meta">
         {visible(name)} ·{' '}
         <time dateTime={activeAt} title={new Date(activeAt).toLocaleString()}>

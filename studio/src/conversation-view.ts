@@ -101,9 +101,11 @@ export interface ConversationView {
   readonly isRunning: boolean
   /** Turns that have ended: the list of conversations and the state are stale after each. */
   readonly ended: number
+  /** The newest words for readers of screens: of the reply under way, or of one that came while they read. */
+  readonly said: string
 }
 
-export const EMPTY: ConversationView = { items: [], entries: [], isRunning: false, ended: 0 }
+export const EMPTY: ConversationView = { items: [], entries: [], isRunning: false, ended: 0, said: '' }
 
 const SILENT: Live = { text: '', reasoning: '', calls: [] }
 
@@ -128,13 +130,15 @@ class Fold {
   #live: Live | undefined
   #isRunning: boolean
   #ended: number
+  #said: string
 
-  constructor({ items, entries, live, isRunning, ended }: ConversationView) {
+  constructor({ items, entries, live, isRunning, ended, said }: ConversationView) {
     this.#items = [...items]
     this.#entries = [...entries]
     this.#live = live
     this.#isRunning = isRunning
     this.#ended = ended
+    this.#said = said
   }
 
   get view(): ConversationView {
@@ -144,10 +148,16 @@ class Fold {
       live: this.#live,
       isRunning: this.#isRunning,
       ended: this.#ended,
+      said: this.#said,
     }
   }
 
   add(event: ClientEvent): void {
+    this.#addEvent(event)
+    if (this.#live?.text) this.#said = this.#live.text
+  }
+
+  #addEvent(event: ClientEvent): void {
     if (event.type === 'entry') this.#entry(event.entry)
     else if (event.type === 'delta') this.#delta(event.event)
     else if (event.type === 'text') {
@@ -173,7 +183,10 @@ class Fold {
 
   #turn({ type, data, seq }: Entry): void {
     this.#isRunning = type !== 'turn.end'
-    if (type === 'input') this.#items.push(userItem(seq, data))
+    if (type === 'input') {
+      this.#items.push(userItem(seq, data))
+      this.#said = ''
+    }
     if (type !== 'turn.end') return
     // The reply of a flow, which no entry holds. A model's own is an entry by now, unless it was cut off.
     const isCut = data['outcome'] === 'cancelled' || data['outcome'] === 'failed'
@@ -192,6 +205,7 @@ class Fold {
     const known = at > since ? this.#items[at] : undefined
     if (known?.type !== 'reply') this.#items.push(reply)
     else if (known.isStep) this.#items[at] = reply
+    this.#said = `${text}\n`
   }
 
   #outcome(seq: number, data: JsonObject): void {
@@ -218,6 +232,7 @@ class Fold {
     const parts = objectsIn(content)
     const [text, reasoning] = [joined(parts, 'text'), joined(parts, 'reasoning')]
     if (text !== '' || reasoning !== '') this.#items.push({ type: 'reply', id, text, reasoning, ...step })
+    if (text !== '' && !step.isStep) this.#said = `${text}\n`
     for (const { type: kind, callId, tool, args } of parts)
       if (kind === 'tool-call')
         this.#put({

@@ -1,9 +1,10 @@
 /** One conversation: its chat, its input, and beside them the timeline or the state. */
-import { ClientError, type HoldfastClient, type SendMessage } from 'holdfast/client'
+import type { HoldfastClient, SendMessage } from 'holdfast/client'
 import { useEffect, useMemo, useState } from 'react'
 import { Chat } from './chat.tsx'
 import { Composer } from './composer.tsx'
 import { ConnectionNotice, ConversationHeader, nameIn, type PanelName } from './conversation-header.tsx'
+import { failureText } from './failure-text.ts'
 import { Code } from './markdown.tsx'
 import type { Source } from './source.ts'
 import { PassagePanel } from './sources.tsx'
@@ -18,12 +19,11 @@ interface ConversationProps {
   readonly names: Names
   /** A turn has begun or ended. */
   readonly onActivity: () => void
-  readonly onUnauthorized: () => void
 }
 
 type Panel = PanelName | Source | undefined
 
-export function Conversation({ client, contextId, names, onActivity, onUnauthorized }: ConversationProps) {
+export function Conversation({ client, contextId, names, onActivity }: ConversationProps) {
   const followed = useConversation(client, contextId)
   const { view, connection, kind } = followed
   const [panel, setPanel] = useState<Panel>()
@@ -33,9 +33,6 @@ export function Conversation({ client, contextId, names, onActivity, onUnauthori
   // A flow is a graph that takes messages.
   const isGraph = names.all.includes(name) ? names.graphs.includes(name) : kind === 'graph'
   useEffect(onActivity, [view.ended, view.isRunning, onActivity])
-  useEffect(() => {
-    if (connection.state === 'failed' && connection.error.status === 401) onUnauthorized()
-  }, [connection, onUnauthorized])
   useEscape(() => {
     if (view.isRunning) actions.cancel()
     else setPanel(undefined)
@@ -97,8 +94,7 @@ interface PageActions {
 function useActions({ conversation, stored }: Followed, { setProblem, onSource }: PageActions) {
   // The same functions while the conversation is the same, so that items that did not change are not drawn again.
   const chat = useMemo(() => {
-    const report = (error: unknown): void =>
-      setProblem(error instanceof ClientError ? error.message : String(error))
+    const report = (error: unknown): void => setProblem(failureText(error))
     return {
       onAnswer: async (requestId: string, value: Json): Promise<void> => {
         await conversation.answer({ [requestId]: value })
@@ -136,25 +132,23 @@ function useEscape(act: () => void): void {
 
 /** The state of a graph, or the active values of an agent's conversation. */
 function State({ followed: { conversation, view } }: { readonly followed: Followed }) {
-  const [state, setState] = useState<Json>()
-  const [problem, setProblem] = useState('')
+  const [read, setRead] = useState<{ readonly state: Json } | { readonly problem: string }>()
   const steps = view.entries.filter(({ type }) => type === 'graph.step').length
   useEffect(() => {
     let isOver = false
     conversation
       .state()
-      .then((found) => isOver || setState(found))
-      .catch((error: unknown) => isOver || setProblem(error instanceof Error ? error.message : String(error)))
+      .then((state) => isOver || setRead({ state }))
+      .catch((error: unknown) => isOver || setRead({ problem: failureText(error) }))
     return () => {
       isOver = true
     }
   }, [conversation, view.ended, steps])
-  if (problem !== '') return <p className="error">{visible(problem)}</p>
-  return state === undefined ? (
-    <p className="muted">Reading…</p>
-  ) : (
+  if (read === undefined) return <p className="muted">Reading…</p>
+  if ('problem' in read) return <p className="error">{visible(read.problem)}</p>
+  return (
     <div className="state">
-      <Code text={jsonText(state)} label="State" />
+      <Code text={jsonText(read.state)} label="State" />
     </div>
   )
 }

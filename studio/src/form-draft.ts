@@ -1,5 +1,5 @@
 /** Forms made from JSON Schema: what a person typed, and the value that it makes. Pure. */
-import { isObject, type Json, type JsonObject, nameIn } from './types.ts'
+import { isObject, type Json, type JsonObject, nameIn, textIn } from './types.ts'
 
 export type Schema = JsonObject
 
@@ -13,6 +13,10 @@ export interface Field {
   readonly schema: Schema
   /** Of a choice. */
   readonly options: readonly Json[]
+  /** The titles of the options, where the schema gives them one. */
+  readonly labels: readonly (string | undefined)[]
+  /** Null is a value, too: of a required field that is left empty. */
+  readonly isNullable: boolean
   /** Of an object: its fields in order. */
   readonly fields: readonly { readonly name: string; readonly schema: Schema; readonly isRequired: boolean }[]
   /** Of a list. */
@@ -31,12 +35,18 @@ export function fieldOf(given: Schema, root: Schema): Field {
     isRequired: required.includes(name),
   }))
   const item = isObject(schema['items']) ? schema['items'] : {}
-  return { schema, options, fields, item, kind: kindOf(schema, options) }
+  const labels = schema['enum'] === undefined ? variantsOf(schema).map(({ title }) => textIn(title)) : []
+  const isNullable = schema['nullable'] === true || typesOf(schema).includes('null')
+  return { schema, options, labels, fields, item, isNullable, kind: kindOf(schema, options) }
+}
+
+function typesOf(schema: Schema): readonly Json[] {
+  return [schema['type'] ?? []].flat()
 }
 
 function kindOf(schema: Schema, options: readonly Json[]): FieldKind {
   if (options.length > 0) return 'choice'
-  const types = [schema['type'] ?? null].flat().filter((type) => type !== 'null')
+  const types = typesOf(schema).filter((type) => type !== 'null')
   if (types.length !== 1) return 'json'
   switch (nameIn(types[0])) {
     case 'boolean':
@@ -68,7 +78,16 @@ function variantsOf(schema: Schema): readonly Schema[] {
   return Array.isArray(variants) ? (variants as readonly Json[]).filter(isObject) : []
 }
 
-/** Follows references inside of the schema, and takes the one variant that is not null. */
+/** A name of a reference; one that is not encoded stays as it is. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/** Follows references inside of the schema, and takes the one variant that is not null: `nullable` says that there was one. */
 function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   const reference = schema['$ref']
   if (typeof reference === 'string' && depth < 20) {
@@ -76,18 +95,20 @@ function resolved(schema: Schema, root: Schema, depth = 0): Schema {
       .replace(/^#\/?/, '')
       .split('/')
       .filter((name) => name !== '')
-      .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+      .map((name) => decoded(name).replaceAll('~1', '/').replaceAll('~0', '~'))
       .reduce<Json | undefined>((place, name) => (isObject(place) ? place[name] : undefined), root)
     return isObject(found) ? resolved(found, root, depth + 1) : {}
   }
-  const others = variantsOf(schema).filter(({ type }) => type !== 'null')
+  const variants = variantsOf(schema)
+  const others = variants.filter(({ type }) => type !== 'null')
   const [only] = others
   if (others.length !== 1 || only === undefined || depth >= 20) return schema
   const { anyOf: _, oneOf: __, ...rest } = schema
-  return { ...resolved(only, root, depth + 1), ...rest }
+  const nullable = others.length < variants.length ? { nullable: true } : {}
+  return { ...resolved(only, root, depth + 1), ...rest, ...nullable }
 }
 
-/** An optional object begins as undefined: nothing of it is shown or sent until it is added. So a schema may contain itself. */
+/** An object that may be absent or null begins as undefined: nothing of it is shown until it is added. So a schema may contain itself. */
 export function draftOf(given: Schema, root: Schema, depth = 0): Draft {
   const { kind, schema, fields } = fieldOf(given, root)
   const preset = schema['default']
@@ -108,7 +129,8 @@ const DEEPEST = 8
 
 function isOptionalObject({ schema, isRequired }: Field['fields'][number], root: Schema): boolean {
   const field = fieldOf(schema, root)
-  return !isRequired && field.kind === 'object' && field.schema['default'] === undefined
+  const isLeftOut = !isRequired || field.isNullable
+  return isLeftOut && field.kind === 'object' && field.schema['default'] === undefined
 }
 
 function draftWith(given: Schema, root: Schema, value: Json): Draft {
@@ -124,7 +146,7 @@ function draftWith(given: Schema, root: Schema, value: Json): Draft {
   if (kind === 'object' && isObject(value))
     return Object.fromEntries(
       fields.map((each) => {
-        const part = value[each.name]
+        const part = Object.hasOwn(value, each.name) ? value[each.name] : undefined
         if (part !== undefined) return [each.name, draftWith(each.schema, root, part)]
         return [each.name, isOptionalObject(each, root) ? undefined : draftOf(each.schema, root, DEEPEST)]
       }),
@@ -159,11 +181,16 @@ export function filled(given: Schema, draft: Draft, place: Place): Filled {
   const [only, ...others] = field.options
   if (text === '' && place.isRequired && only !== undefined && others.length === 0)
     return { value: only, errors: {} }
-  if (text.trim() === '') return place.isRequired ? failed(place, 'This is required.') : { errors: {} }
+  if (text.trim() === '') return missing(field, place)
   if (field.kind === 'choice') return { value: field.options[Number(text)] ?? null, errors: {} }
   if (field.kind === 'number') return filledNumber(field, text, place)
   if (field.kind === 'json') return filledJson(text, place)
   return { value: text, errors: {} }
+}
+
+function missing({ isNullable }: Field, place: Place): Filled {
+  if (!place.isRequired) return { errors: {} }
+  return isNullable ? { value: null, errors: {} } : failed(place, 'This is required.')
 }
 
 function filledNumber({ schema }: Field, text: string, place: Place): Filled {
@@ -186,23 +213,29 @@ function filledList({ item }: Field, draft: Draft, place: Place): Filled {
   const all = list.map((each, at) =>
     filled(item, each, { root: place.root, path: inner(place, String(at)), isRequired: true }),
   )
-  const errors = Object.assign({}, ...all.map((each) => each.errors)) as Record<string, string>
+  const errors = errorsOf(all)
   if (list.length === 0 && !place.isRequired) return { errors }
   return { value: all.map(({ value = null }) => value), errors }
 }
 
-function filledObject({ fields }: Field, draft: Draft, place: Place): Filled {
+function filledObject(field: Field, draft: Draft, place: Place): Filled {
   const drafts = (typeof draft === 'object' ? draft : {}) as { readonly [name: string]: Draft }
-  if (draft === undefined) return place.isRequired ? failed(place, 'This is required.') : { errors: {} }
-  const all = fields.map(({ name, schema, isRequired }) => ({
+  if (draft === undefined) return missing(field, place)
+  const all = field.fields.map(({ name, schema, isRequired }) => ({
     name,
     ...filled(schema, drafts[name], { root: place.root, path: inner(place, name), isRequired }),
   }))
   const given = all.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]))
-  return {
-    value: Object.fromEntries(given),
-    errors: Object.assign({}, ...all.map((each) => each.errors)) as Record<string, string>,
-  }
+  return { value: Object.fromEntries(given), errors: errorsOf(all) }
+}
+
+/** Without a prototype: a field may have any name. */
+function errorsOf(all: readonly Filled[]): Filled['errors'] {
+  return Object.assign(Object.create(null) as object, ...all.map(({ errors }) => errors)) as Filled['errors']
+}
+
+export function errorAt(errors: Filled['errors'], path: string): string | undefined {
+  return Object.hasOwn(errors, path) ? errors[path] : undefined
 }
 
 function failed({ path }: Place, message: string): Filled {

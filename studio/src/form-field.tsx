@@ -1,6 +1,6 @@
 /** One field of a form made from JSON Schema, with the fields inside of it. */
 import { type ReactNode, useId } from 'react'
-import { type Draft, draftOf, type Field, fieldOf, inner, type Schema } from './form-draft.ts'
+import { type Draft, draftOf, errorAt, type Field, fieldOf, inner, type Schema } from './form-draft.ts'
 import { type Json, nameIn, textIn } from './types.ts'
 import { shortText, visible } from './visible-text.ts'
 
@@ -39,13 +39,14 @@ function ObjectField({
   errors,
   onChange,
 }: Resolved) {
+  const error = errorAt(errors, path)
   if (draft === undefined)
     return (
       <div className="field">
         <button type="button" className="quiet" onClick={() => onChange(draftOf(own, root))}>
           Add {title}
         </button>
-        {errors[path] !== undefined && <p className="error">{errors[path]}</p>}
+        {error !== undefined && <p className="error">{error}</p>}
       </div>
     )
   const drafts = (typeof draft === 'object' ? draft : {}) as { readonly [name: string]: Draft }
@@ -66,7 +67,7 @@ function ObjectField({
           onChange={(changed) => onChange({ ...drafts, [name]: changed })}
         />
       ))}
-      {!isRequired && (
+      {(!isRequired || field.isNullable) && (
         <button type="button" className="quiet" onClick={() => onChange(undefined)}>
           Remove {title}
         </button>
@@ -113,7 +114,7 @@ function ListField({ field, title, root, path, draft, errors, onChange }: Resolv
 function LeafField(props: Resolved) {
   const { field, title, path, isRequired, draft, errors, onChange } = props
   const id = useId()
-  const error = errors[path]
+  const error = errorAt(errors, path)
   const described = { id, 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-note` }
   if (field.kind === 'boolean')
     return (
@@ -133,7 +134,7 @@ function LeafField(props: Resolved) {
     <Wrapped id={id} field={field} error={error}>
       <label htmlFor={id}>
         {title === '' ? 'Answer' : title}
-        {isRequired && <span className="required"> (required)</span>}
+        {isRequired && !field.isNullable && <span className="required"> (required)</span>}
       </label>
       <Input
         described={described}
@@ -184,14 +185,14 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 function Input({ described, field, text, onChange }: InputProps) {
-  const { kind, schema, options } = field
+  const { kind, schema, options, labels } = field
   if (kind === 'choice')
     return (
       <select {...described} value={text} onChange={({ target }) => onChange(target.value)}>
         <option value="">Choose…</option>
         {options.map((option, at) => (
           <option key={at} value={String(at)}>
-            {optionText(option)}
+            {shortText(labels[at] ?? optionText(option))}
           </option>
         ))}
       </select>

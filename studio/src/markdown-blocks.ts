@@ -19,7 +19,8 @@ export type Inline =
 /** The line below the head of a table. */
 const RULE = /^\s{0,3}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){0,99}\|?\s*$/
 const QUOTE = /^ {0,3}> ?/
-const FENCE = /^ {0,3}(`{3,}|~{3,})/
+/** Also inside of an item. */
+const FENCE = /^( {0,12})(`{3,}|~{3,})/
 const HEADING = /^ {0,3}#{1,6}\s+(.*)$/
 const ITEM = /^\s{0,12}(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/
 
@@ -33,11 +34,12 @@ export function blocksOf(text: string): Block[] {
   }
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
-    const fence = FENCE.exec(line)?.[1]
+    const [, indent = '', fence] = FENCE.exec(line) ?? []
     if (fence !== undefined) {
       endParagraph()
-      const end = endOfCode(lines, at + 1, fence)
-      blocks.push({ type: 'code', text: lines.slice(at + 1, end).join('\n') })
+      const end = endOf(lines, at + 1, (each) => !each.trim().startsWith(fence))
+      const code = lines.slice(at + 1, end).map((each) => withoutIndent(each, indent.length))
+      blocks.push({ type: 'code', text: code.join('\n') })
       at = end
     } else if (line.includes('|') && isRule(lines[at + 1])) {
       endParagraph()
@@ -52,6 +54,7 @@ export function blocksOf(text: string): Block[] {
       blocks.push({ type: 'quote', content: inlineOf(quoted.join('\n')) })
       at = end - 1
     } else if (line.trim() === '') endParagraph()
+    else if (paragraph.length === 0 && addToItem(blocks, line)) continue
     else if (!addLine(blocks, line, endParagraph)) paragraph.push(line)
   }
   endParagraph()
@@ -64,18 +67,19 @@ function isRule(line = ''): boolean {
 
 /** The first line from `from` on that is not one of them. */
 function endOf(lines: readonly string[], from: number, isOne: (line: string) => boolean): number {
-  const end = lines.findIndex((line, at) => at >= from && !isOne(line))
-  return end < 0 ? lines.length : end
+  let end = from
+  while (end < lines.length && isOne(lines[end] ?? '')) end++
+  return end
+}
+
+function withoutIndent(line: string, most: number): string {
+  const own = line.length - line.trimStart().length
+  return line.slice(Math.min(own, most))
 }
 
 function cellsOf(row: string): Inline[][] {
   const cells = row.trim().replace(/^\|/, '').replace(/\|$/, '')
   return cells.split(/(?<!\\)\|/).map((cell) => inlineOf(cell.trim().replaceAll('\\|', '|')))
-}
-
-function endOfCode(lines: readonly string[], from: number, fence: string): number {
-  const end = lines.findIndex((line, at) => at >= from && line.trim().startsWith(fence))
-  return end < 0 ? lines.length : end
 }
 
 /** A heading or an item; false for a line of a paragraph. */
@@ -96,13 +100,25 @@ function addLine(blocks: Block[], line: string, endParagraph: () => void): boole
   return true
 }
 
+/** An indented line below an item goes on with it; false for any other. */
+function addToItem(blocks: readonly Block[], line: string): boolean {
+  const last = blocks.at(-1)
+  if (last?.type !== 'list' || !/^\s{2}/.test(line) || ITEM.test(line)) return false
+  last.items.at(-1)?.push({ type: 'text', text: '\n' }, ...inlineOf(line.trim()))
+  return true
+}
+
+/** Characters of an address, with brackets that are closed in it. */
+const ADDRESS = `(?:[^\\s<>"'\`()\\]]|\\([^\\s<>"'\`()\\]]{0,200}\\)){1,2000}`
+
 const INLINE = new RegExp(
   [
     '`(?<code>[^`\\n]{1,2000})`',
     '\\*\\*(?<bold>[^*\\n]{1,2000})\\*\\*',
     '(?<![\\w*])\\*(?<italic>[^*\\s][^*\\n]{0,500})\\*(?![\\w*])',
-    '\\[(?<label>[^\\]\\[\\n]{1,300})\\]\\((?<target>[^()\\s]{1,2000})\\)',
-    '(?<![\\w/])(?<bare>https?://[^\\s<>"\'`)\\]]{1,2000})',
+    '\\[(?<label>[^\\]\\[\\n]{1,300})\\]\\((?<target>(?:[^()\\s]|\\([^()\\s]{0,200}\\)){1,2000})\\)',
+    // The sign after an address is one of the sentence.
+    `(?<![\\w/])(?<bare>https?://${ADDRESS})(?<![.,;:!?*])`,
   ].join('|'),
   'g',
 )

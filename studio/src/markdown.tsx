@@ -65,7 +65,7 @@ function BlockView({ block }: { readonly block: Block }) {
       )
     case 'quote':
       return (
-        <blockquote>
+        <blockquote dir="auto">
           <p>
             <InlineView content={block.content} />
           </p>
@@ -79,7 +79,13 @@ function BlockView({ block }: { readonly block: Block }) {
           <InlineView content={content} />
         </li>
       ))
-      return block.isOrdered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>
+      return block.isOrdered ? (
+        <ol start={block.start} dir="auto">
+          {items}
+        </ol>
+      ) : (
+        <ul dir="auto">{items}</ul>
+      )
     }
   }
 }
@@ -87,7 +93,7 @@ function BlockView({ block }: { readonly block: Block }) {
 function Table({ rows: [head = [], ...rows] }: { readonly rows: readonly Inline[][][] }) {
   return (
     <div className="table">
-      <table>
+      <table dir="auto">
         <thead>
           <tr>
             {head.map((cell, at) => (

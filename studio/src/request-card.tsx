@@ -1,8 +1,8 @@
 /** A question or an approval: its form while it is open, and its answer after that. */
-import { ClientError } from 'holdfast/client'
 import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react'
 import type { RequestItem } from './conversation-view.ts'
 import { Diff } from './diff.tsx'
+import { failureText } from './failure-text.ts'
 import { type Draft, draftOf, filled } from './form-draft.ts'
 import { FormField, optionText } from './form-field.tsx'
 import { Code, Markdown } from './markdown.tsx'
@@ -64,7 +64,9 @@ function Given({ item: { how, value } }: { readonly item: RequestItem }) {
   return text === undefined ? (
     <Code text={jsonText(value)} label="Answer" />
   ) : (
-    <p className="given plain">{visible(text)}</p>
+    <p className="given plain" dir="auto">
+      {visible(text)}
+    </p>
   )
 }
 
@@ -89,7 +91,7 @@ function OpenRequest({ request, onAnswer }: OpenProps) {
     setProblem('')
     setSending(true)
     onAnswer(request.requestId, value)
-      .catch((error: unknown) => setProblem(error instanceof ClientError ? error.message : String(error)))
+      .catch((error: unknown) => setProblem(failureText(error)))
       .finally(() => setSending(false))
   }
   return (

@@ -15,12 +15,22 @@ export interface Followed {
   readonly view: ConversationView
   readonly connection: Connection
   readonly kind: 'agent' | 'graph' | undefined
-  /** Begins anew after a failure. */
+  /** Connects now. */
   readonly follow: () => void
   /** A message was stored: a conversation that was missing exists now, and is followed. */
   readonly stored: () => void
   /** Set if older entries are not shown. */
   readonly earlier: (() => void) | undefined
+}
+
+/** The part of a conversation that the view has. */
+interface Shown {
+  readonly conversation: ConversationClient
+  /** One that was erased and begun again is another. */
+  readonly createdAt: string
+  readonly window: number
+  /** The position of the last entry. */
+  readonly last: number
 }
 
 const WINDOW = 1000
@@ -31,11 +41,11 @@ const DRAW_MS = 30
 
 export function useConversation(client: HoldfastClient, contextId: string): Followed {
   const conversation = useMemo(() => client.conversation(contextId), [client, contextId])
-  const [view, setView] = useState(EMPTY)
+  const { view, since, begin } = useView()
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' })
   const [kind, setKind] = useState<Followed['kind']>()
-  const [since, setSince] = useState(0)
   const { wanted, again, more } = useWanted()
+  const isVisible = useVisible()
   const messages = useRef({ stored: 0, isMissing: false })
   const follow = useCallback((): void => {
     messages.current.isMissing = false
@@ -43,21 +53,21 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
     again()
   }, [again])
   useEffect(() => {
+    if (!isVisible) return undefined
     const stop = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const { stored } = messages.current
-    const draw = batched((events) => setView((before) => withEvents(before, events)), stop.signal)
     const run = async (): Promise<void> => {
-      const { seq, status, kind: found } = await conversation.get()
+      const { seq, status, kind: found, createdAt } = await conversation.get()
       if (stop.signal.aborted) return
-      const from = Math.max(0, seq - wanted.window)
       setKind(found)
-      setSince(from)
-      setView({ ...EMPTY, isRunning: from > 0 && status === 'running' })
+      const part = { conversation, createdAt, window: wanted.window }
+      const { from, upTo, draw } = begin(part, { seq, isRunning: status === 'running' })
+      const batch = batched(draw, { upTo, signal: stop.signal })
       for await (const event of conversation.events({ since: from, signal: stop.signal })) {
         if (event.type === 'disconnected') setConnection({ state: 'reconnecting' })
         if (event.type === 'connected') setConnection({ state: 'connected' })
-        draw(event)
+        batch(event)
       }
     }
     const failed = (error: ClientError): void => {
@@ -76,7 +86,7 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
       stop.abort()
       clearTimeout(timer)
     }
-  }, [conversation, wanted, follow, again])
+  }, [conversation, wanted, isVisible, begin, follow, again])
   return {
     conversation,
     view,
@@ -89,6 +99,45 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
     },
     earlier: since > 0 ? more : undefined,
   }
+}
+
+interface Newest {
+  readonly seq: number
+  readonly isRunning: boolean
+}
+
+/** The view, and the part of the conversation that it has. */
+function useView() {
+  const [view, setView] = useState(EMPTY)
+  const [since, setSince] = useState(0)
+  const shown = useRef<Shown>(undefined)
+  /** Goes on after the last entry of the same part, and else reads another. */
+  const begin = useCallback((part: Omit<Shown, 'last'>, { seq, isRunning }: Newest) => {
+    const known = isSame(shown.current, part) ? shown.current : undefined
+    const from = known?.last ?? Math.max(0, seq - part.window)
+    const begun: ConversationView = { ...EMPTY, isRunning: from > 0 && isRunning }
+    const draw = (events: readonly ClientEvent[], isFirst: boolean): void => {
+      shown.current = { ...part, last: lastSeq(events) ?? shown.current?.last ?? from }
+      if (isFirst) setSince(from)
+      // Drawn in one step, so that cards keep their drafts while older entries come before them.
+      setView((before) => withEvents(isFirst ? begun : before, events))
+    }
+    return { from, upTo: known === undefined ? seq : 0, draw }
+  }, [])
+  return { view, since, begin }
+}
+
+function isSame(shown: Shown | undefined, part: Omit<Shown, 'last'>): boolean {
+  return (
+    shown?.conversation === part.conversation &&
+    shown.createdAt === part.createdAt &&
+    shown.window === part.window
+  )
+}
+
+function lastSeq(events: readonly ClientEvent[]): number | undefined {
+  const last = events.findLast((event) => event.type === 'entry')
+  return last?.type === 'entry' ? last.entry.seq : undefined
 }
 
 function afterFailure(error: ClientError): Connection {
@@ -104,15 +153,39 @@ function useWanted() {
   return { wanted, again, more }
 }
 
-function batched(draw: (events: readonly ClientEvent[]) => void, signal: AbortSignal) {
+/** False for a tab in the background: browsers open six connections to a server for all tabs together. */
+function useVisible(): boolean {
+  const [isVisible, setVisible] = useState(!document.hidden)
+  useEffect(() => {
+    const changed = (): void => setVisible(!document.hidden)
+    document.addEventListener('visibilitychange', changed)
+    return () => document.removeEventListener('visibilitychange', changed)
+  }, [])
+  return isVisible
+}
+
+interface Batches {
+  /** All events up to this entry are one batch, the first. */
+  readonly upTo: number
+  readonly signal: AbortSignal
+}
+
+function batched(
+  draw: (events: readonly ClientEvent[], isFirst: boolean) => void,
+  { upTo, signal }: Batches,
+) {
   let events: ClientEvent[] = []
+  let isFirst = upTo > 0
+  const flush = (): void => {
+    const [taken, wasFirst] = [events, isFirst]
+    events = []
+    isFirst = false
+    if (!signal.aborted) draw(taken, wasFirst)
+  }
   return (event: ClientEvent): void => {
     events.push(event)
-    if (events.length > 1) return
-    setTimeout(() => {
-      const taken = events
-      events = []
-      if (!signal.aborted) draw(taken)
-    }, DRAW_MS)
+    if (isFirst) {
+      if (event.type === 'entry' && event.entry.seq >= upTo) flush()
+    } else if (events.length === 1) setTimeout(flush, DRAW_MS)
   }
 }

@@ -23,6 +23,8 @@ export interface ListQuery {
 
 const REFRESH_MS = 5000
 const SEARCH_MS = 250
+/** The most that the server gives at a time. */
+const MOST_LISTED = 200
 /** As many titles are read at a time. */
 const MOST_READ = 20
 /** The first message is the first entry, unless the conversation was imported, forked or pruned. */
@@ -40,15 +42,11 @@ export function useList(client: HoldfastClient, { q, limit }: ListQuery, stale: 
     const read = async (): Promise<void> => {
       if (document.hidden) return
       try {
-        const { conversations, next } = await client.list({ limit, ...(q === '' ? {} : { q }) })
+        const { conversations, hasMore } = await readList(client, { q, limit })
         const show = (): void => {
           if (isOver) return
           const found = conversations.map((each) => withTitle(each, titles.current))
-          setListed({
-            conversations: found,
-            hasMore: next !== undefined && limit < 200,
-            isReading: false,
-          })
+          setListed({ conversations: found, hasMore, isReading: false })
         }
         show()
         if (await readTitles(client, conversations, titles.current)) show()
@@ -65,6 +63,22 @@ export function useList(client: HoldfastClient, { q, limit }: ListQuery, stale: 
     }
   }, [client, q, limit, stale])
   return listed
+}
+
+/** As many pages as it takes. */
+async function readList(client: HoldfastClient, { q, limit }: ListQuery) {
+  const conversations: ConversationSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page = await client.list({
+      limit: Math.min(limit - conversations.length, MOST_LISTED),
+      ...(q === '' ? {} : { q }),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    conversations.push(...page.conversations)
+    cursor = page.next
+  } while (cursor !== undefined && conversations.length < limit)
+  return { conversations, hasMore: cursor !== undefined }
 }
 
 function withTitle(each: ConversationSummary, titles: Titles): ListedConversation {

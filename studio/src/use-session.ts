@@ -8,6 +8,8 @@ const VISITOR = 'holdfast-visitor'
 /** The header that the server sends to visitors, and to nobody else. */
 const VISITOR_HEADER = 'x-visitor-key'
 const AGAIN_MS = 3000
+/** The route of the names. */
+const NAMES = '/agents'
 
 export interface Session {
   readonly client: HoldfastClient
@@ -27,6 +29,7 @@ export function useSession(): Session {
   const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN) ?? '')
   const [admitsVisitors, setAdmitsVisitors] = useState(false)
   const [times, setTimes] = useState(0)
+  const retry = useCallback(() => setTimes((before) => before + 1), [])
   const client = useMemo(
     () =>
       createClient({
@@ -36,12 +39,13 @@ export function useSession(): Session {
         fetch: async (input, init) => {
           const response = await fetch(input, init)
           if (token === '') setAdmitsVisitors(response.headers.has(VISITOR_HEADER))
+          // A token that expires meanwhile: the names are refused as well, and the page asks for another.
+          if (response.status === 401 && !response.url.endsWith(NAMES)) retry()
           return response
         },
       }),
-    [token],
+    [token, retry],
   )
-  const retry = useCallback(() => setTimes((before) => before + 1), [])
   const { names, refusal } = useNames(client, times, retry)
   const isRefused = refusal?.status === 401
   useEffect(() => {

@@ -1,14 +1,29 @@
 /** Text of models and tools as a person can trust it: invisible and reordering characters are shown by their codes. */
 import { isObject, type Json } from './types.ts'
 
-/** Controls but tab and line feed, zero-width characters, and those that reorder a line. */
-const INVISIBLE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]|[\u{E0000}-\u{E007F}]/gu
+/** Scripts whose letters need joiners. */
+const JOINING = 'Arab Syrc Mong Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr'
+  .split(' ')
+  .map((script) => `\\p{sc=${script}}`)
+  .join('')
+
+/** Invisible characters at their place: joiners and selectors of emoji, joiners between letters, selectors of ideographs. */
+const KEPT = [
+  String.raw`\u200D(?<=\p{ExtPict}[\p{EMod}\uFE0F]?\u200D)(?=\p{ExtPict})`,
+  String.raw`[\uFE0E\uFE0F](?<=[\p{ExtPict}\d#*][\uFE0E\uFE0F])`,
+  String.raw`[\u200C\u200D](?<=[${JOINING}][\u200C\u200D])(?=[\p{L}\p{M}])`,
+  String.raw`[\uFE00-\uFE02\u{E0100}-\u{E01EF}](?<=\p{Ideographic}[\uFE00-\uFE02\u{E0100}-\u{E01EF}])`,
+].join('|')
+
+/** Format characters with a glyph: signs over numbers and verses. */
+const SEEN = String.raw`[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]`
+
+/** Controls but tab and line feed, format characters, and all that have no glyph or reorder a line. */
+const INVISIBLE = new RegExp(String.raw`(${KEPT})|(?![\t\n]|${SEEN})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]`, 'gu')
 
 export function visible(text: string): string {
-  return text.replace(/\r\n/g, '\n').replace(INVISIBLE, (each) => {
+  return text.replace(/\r\n/g, '\n').replace(INVISIBLE, (each, kept: string | undefined) => {
+    if (kept !== undefined) return each
     const code = (each.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     return `⟨U+${code}⟩`
   })

@@ -31,3 +31,29 @@ test('a reader that comes in the middle of a reply gets its reasoning once, and 
     { type: 'text.end', id: 'm4' },
   ])
 })
+
+test('a reply that fails in the middle ends as it is, and a reply without a model call is one of its turn', () => {
+  const parts = new ConversationParts()
+  const taken = [
+    entry(4, 'model.start', {}),
+    delta('reasoning.delta', 'I'),
+    delta('text.delta', 'Hel'),
+    entry(5, 'model.end', { content: [], error: { code: 'unavailable' } }),
+    entry(6, 'model.start', {}),
+    entry(7, 'model.end', { content: [{ type: 'text', text: 'Hello.' }] }),
+    { type: 'text', turn: 1, text: 'Of the state.' } as const,
+    entry(8, 'turn.end', {}),
+  ].flatMap((event) => parts.take(event))
+  const lines = taken.map((part) => [part.type, 'id' in part ? part.id : '', 'text' in part ? part.text : ''])
+  expect(lines.map((line) => line.join(' ').trim())).toEqual([
+    'reasoning r4 I',
+    'text m4 Hel',
+    'reasoning.end r4',
+    'text.end m4',
+    'text m6 Hello.',
+    'text.end m6',
+    'text mturn1 Of the state.',
+    'text.end mturn1',
+    'turn.end',
+  ])
+})

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import type { HostedFlow } from '../../src/host/index.ts'
-import { memoryStore } from '../../src/index.ts'
+import { memoryStore, type Store } from '../../src/index.ts'
+import { a2a } from '../../src/serve/a2a/index.ts'
 import { agUi } from '../../src/serve/ag-ui/index.ts'
 import { openai } from '../../src/serve/openai/index.ts'
 import { uiMessageStream } from '../../src/serve/ui/index.ts'
@@ -59,6 +60,53 @@ test('the reply of a flow is the reply in every protocol', async () => {
   agent.messages = [{ id: 'x', role: 'user', content: 'ag?' }]
   const { newMessages } = await agent.runAgent({ runId: 'r1' })
   expect(newMessages).toMatchObject([{ role: 'assistant', content: 'You asked: ag?' }])
+})
+
+test('the replies of a flow are messages of their own, also for a client that comes without messages', async () => {
+  const { url } = await open({ store: memoryStore(), flows: { ask: flow } }, { mounts: [agUi()] })
+  const talk = async (agent: HttpAgent, ...texts: string[]) => {
+    for (const content of texts) {
+      agent.addMessage({ id: content, role: 'user', content })
+      await agent.runAgent()
+    }
+    return agent.messages.map(({ role, content }) => `${role}: ${JSON.stringify(content)}`)
+  }
+  const said = ['user: "one"', 'assistant: "You asked: one"', 'user: "two"', 'assistant: "You asked: two"']
+  const agent = (): HttpAgent => new HttpAgent({ url: `${url}/ag-ui/ask`, threadId: 't1' })
+  expect(await talk(agent(), 'one', 'two')).toEqual(said)
+  expect(await talk(agent(), 'three')).toEqual([...said, 'user: "three"', 'assistant: "You asked: three"'])
+})
+
+test('a turn of a flow that fails or asks does not have the reply of an earlier turn', async () => {
+  const careful = graph({ state: { question: value<string>(''), answer: value<string>('') } })
+    .addNode('write', async ({ question }, { interrupt }) => {
+      if (question === 'fail') throw new Error('There is no ink.')
+      const ink = question === 'ask' ? await interrupt({ kind: 'text', prompt: 'Which ink?' }) : 'blue'
+      return { answer: `Written in ${ink}.` }
+    })
+    .addEdge(START, 'write')
+    .addEdge('write', END)
+  const flows = { ask: { ...flow, build: (store: Store) => careful.compile({ store }) } }
+  const mounts = [openai(), uiMessageStream(), agUi(), await a2a()]
+  const { host, call } = await open({ store: memoryStore(), flows }, { mounts })
+  const texts: string[] = []
+  for (const text of ['write', 'fail', 'ask']) {
+    const { outcome } = await host.send({ tenant: 'local', actor: 'local', contextId: 'ask:c' }, text)
+    texts.push((await outcome).text ?? '')
+    const body = { model: 'ask', user: 'o', stream: true, messages: [{ role: 'user', content: text }] }
+    const person = { id: text, role: 'user', content: text, parts: [{ type: 'text', text }] }
+    const message = { messageId: text, role: 'ROLE_USER', contextId: 'a', parts: [{ text }] }
+    const run = { threadId: 'g', runId: text, messages: [person] }
+    for (const [path, json] of [
+      ['/v1/chat/completions', body],
+      ['/ui/chat', { id: 'ask:u', messages: [person] }],
+      ['/ag-ui', { ...run, messages: [{ id: 'h', role: 'assistant', content: '' }, person] }],
+      ['/a2a/ask/message:stream', { message }],
+    ] as const)
+      texts.push(await (await call(path, { json, headers: { 'a2a-version': '1.0' } })).text())
+  }
+  const isReplied = texts.map((text) => text.includes('Written in'))
+  expect(isReplied).toEqual([...Array(5).fill(true), ...Array(10).fill(false)])
 })
 
 test('a name is listed once: agents and flows take messages, graphs take values', async () => {

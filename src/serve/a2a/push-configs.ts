@@ -48,29 +48,50 @@ export class PushConfigs {
         throw badRequest('The token and the credentials must be visible ASCII, as headers have it.')
   }
 
-  /** Adds a config to a task, or replaces that of the same id: it gets the changes from now on. */
+  /** Adds a config to a task: it gets the changes from now on. One of the same id is replaced, and its position kept. */
   async create(
     { task, key, version }: PushPlace,
     config: TaskPushNotificationConfig,
   ): Promise<TaskPushNotificationConfig> {
     this.check(config)
-    const { host, delivery } = this.#parts
     const { seq } = task.name
     const id = config.id || systemIds.next('push')
     const name = pushName(seq, id)
-    const names = await host.documents.names(key, pushPrefix(seq))
-    if (names.length >= MOST && !names.includes(name)) throw badRequest(`A task has at most ${MOST} configs.`)
+    await this.#checkRoom({ key, seq, name })
+    const { url } = config
     const record: PushRecord = {
       task: seq,
       id,
-      url: config.url,
+      url,
       version,
       at: Math.max(task.last, seq),
       ...this.#sealed(config),
     }
-    await this.#replace(key, name, () => ({ value: record, wakeAt: 0 }))
-    delivery.wake(key, name)
+    await this.#replace(key, name, ({ value }) => {
+      const { closed, at, done = 0 } = (value ?? { closed: 'deleted' }) as PushRecord
+      if (closed === 'deleted') return { value: record, wakeAt: 0 }
+      const kept = { ...record, at, done }
+      return closed === undefined ? { value: kept, wakeAt: 0 } : { value: { ...kept, closed } }
+    })
+    this.#parts.delivery.wake(key, name)
     return shown(record, { taskId: task.id, token: config.token, config })
+  }
+
+  async #checkRoom({
+    key,
+    seq,
+    name,
+  }: {
+    readonly key: ContextKey
+    readonly seq: number
+    readonly name: string
+  }) {
+    const { documents } = this.#parts.host
+    const names = await documents.names(key, pushPrefix(seq))
+    if (names.length < MOST || names.includes(name)) return
+    const kept = await Promise.all(names.map((each) => documents.read(key, each)))
+    if (kept.filter(({ value }) => value?.['closed'] !== 'deleted').length >= MOST)
+      throw badRequest(`A task has at most ${MOST} configs.`)
   }
 
   async list({ task, key }: PushPlace): Promise<readonly TaskPushNotificationConfig[]> {

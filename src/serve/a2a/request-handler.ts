@@ -182,7 +182,8 @@ export class RequestHandler implements A2aRequestHandler {
     if (config !== undefined) this.#push.check(config)
     const posted = await postMessage(reader, request, sdk.errors)
     const place = this.#placeOf(posted.fold)
-    if (config !== undefined) await this.#push.create(place, config)
+    // A message that is sent again, or the next one of the task, brings the same config.
+    if (config !== undefined) await this.#push.create(place, { ...config, id: config.id || place.task.id })
     else if (request.message?.taskId) await this.#options.push?.resume(place)
     return posted
   }

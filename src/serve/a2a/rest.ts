@@ -37,14 +37,19 @@ type Run = (operation: Operation) => Promise<Answer> | Answer
 
 const subscribe: Run = ({ handler, id, tenant }) => ({ stream: handler.resubscribe({ id, tenant }) })
 
+/** The tenant of a path counts for its body, too. */
+async function bodyWithTenant({ body, tenant }: Pick<Operation, 'body' | 'tenant'>): Promise<object> {
+  return { ...(await body()), ...(tenant === '' ? {} : { tenant }) }
+}
+
 /** By method and path; `{id}` is a task, `{config}` the id of a push notification config. */
 const ROUTES: Readonly<Record<string, Run>> = {
-  'POST message:send': async ({ handler, sdk: { core }, body }) => {
-    const value = await handler.sendMessage(core.SendMessageRequest.fromJSON(await body()))
+  'POST message:send': async ({ handler, sdk: { core }, ...sent }) => {
+    const value = await handler.sendMessage(core.SendMessageRequest.fromJSON(await bodyWithTenant(sent)))
     return { json: core.SendMessageResponse.toJSON({ payload: { $case: 'task', value } }) }
   },
-  'POST message:stream': async ({ handler, sdk: { core }, body }) => ({
-    stream: handler.sendMessageStream(core.SendMessageRequest.fromJSON(await body())),
+  'POST message:stream': async ({ handler, sdk: { core }, ...sent }) => ({
+    stream: handler.sendMessageStream(core.SendMessageRequest.fromJSON(await bodyWithTenant(sent))),
   }),
   'GET tasks': async ({ handler, sdk: { core }, query, tenant }) => {
     const request = core.ListTasksRequest.fromJSON({ ...listQuery(query), tenant })

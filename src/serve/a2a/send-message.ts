@@ -40,6 +40,10 @@ export async function postMessage(
     throw new errors.UnsupportedOperationError(
       `Task ${fold.id} has not begun. Send the message once it works, or without taskId as a task of its own.`,
     )
+  if (fold.state === 'working' && kindOf(reader) !== 'agent')
+    throw new errors.UnsupportedOperationError(
+      `Task ${fold.id} runs, and ${reader.agent} takes no message meanwhile. Send it without taskId as a task of its own.`,
+    )
   const turn = await continueTask(reader, fold, { message, request })
   await refusal(turn)
   return { fold, turn }
@@ -82,7 +86,7 @@ async function continueTask(
   const options = optionsOf(reader, request, message)
   const { requests } = fold
   if (requests.length === 0)
-    return host.send(key, inputOf(message.parts, kindOf(reader)), { ...options, whileBusy: 'steer' })
+    return host.send(key, inputOf(message.parts, 'agent'), { ...options, whileBusy: 'steer' })
   // A turn with credentials answers the request for them; there is no other answer to it.
   if (requests.every(({ from }) => from === 'credentials'))
     return host.send(key, null, {

@@ -1,5 +1,5 @@
 /** Lists the tasks of a caller: conversations by their last activity, and the tasks of each, newest first. */
-import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk'
+import type { ListTasksRequest, ListTasksResponse, Task, TaskState } from '@a2a-js/sdk'
 import { badRequest } from '../problem.ts'
 import { STATE } from './outcome-state.ts'
 import type { TaskFold } from './task-fold.ts'
@@ -8,6 +8,8 @@ import { taskOf } from './task-view.ts'
 
 const DEFAULT_SIZE = 50
 const LARGEST_SIZE = 100
+/** `TaskState` of the package, which is loaded late. */
+const UNRECOGNIZED: TaskState.UNRECOGNIZED = -1
 
 /** The place of the next page: after this task of this conversation, in the list of conversations from `cursor` on. */
 interface Place {
@@ -68,6 +70,7 @@ async function* foldsFrom(
   const { status, statusTimestampAfter } = request
   const since = statusTimestampAfter === undefined ? 0 : Date.parse(statusTimestampAfter)
   if (Number.isNaN(since)) throw badRequest('statusTimestampAfter is no time.')
+  if (status === UNRECOGNIZED) throw badRequest('status is no state of a task.')
   const isAsked = ({ state }: TaskFold): boolean => !status || status === STATE[state]
   for await (const { contextId, cursor } of contexts(reader, request.contextId, place.cursor)) {
     const key = reader.existing(contextId)

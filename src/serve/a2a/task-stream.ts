@@ -44,15 +44,19 @@ export async function* taskUpdates(
   }
 }
 
-/** The events of the posted turn without a gap; then, if the task has not ended, those of the journal. */
+/**
+ * The events of the posted turn without a gap; then, if the task has not ended, those of the journal. Of a graph, those of the
+ * journal alone: the events of its run have the entries of its nodes' conversations among them.
+ */
 async function* taskEvents(
   reader: TaskReader,
   fold: TaskFold,
   { signal, turn }: UpdatesOptions,
 ): AsyncGenerator<HostEvent, void, undefined> {
-  if (turn !== undefined) yield* turnEvents(turn, fold, signal)
-  if (!signal.aborted)
-    yield* reader.host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })
+  const { host, agent } = reader
+  if (turn !== undefined && !host.graphs.includes(agent) && !host.isFlow(agent))
+    yield* turnEvents(turn, fold, signal)
+  if (!signal.aborted) yield* host.events(reader.keyOf(fold.name.contextId), { since: fold.last, signal })
 }
 
 /**

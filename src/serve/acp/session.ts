@@ -20,6 +20,7 @@ import {
 } from '../../protocol/index.ts'
 import { answerFrom } from '../../tool/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
+import { entryEvents, withFlowReplies } from '../turn-events.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
 import type { AcpModes } from './modes.ts'
 import { answerOfOption, isPermission, permissionRequest, questionText } from './permissions.ts'
@@ -48,6 +49,7 @@ export class TurnFailure extends Error {}
 type TurnEnd = EntryData['turn.end']
 
 const PAGE = 500
+const CANCELLED = 'Cancelled in the editor.'
 
 export class Session {
   readonly #options: SessionOptions
@@ -65,6 +67,8 @@ export class Session {
   /** A turn that goes on after the session was loaded. */
   #resumed: Promise<void> | undefined
   #isPrompted = false
+  /** The person has cancelled the prompt, or the turn that goes on after the session was loaded. */
+  #isCancelled = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -80,6 +84,7 @@ export class Session {
     if (this.#isPrompted)
       throw new HoldfastError('busy', { message: 'A prompt of this session is under way. Cancel it first.' })
     this.#isPrompted = true
+    this.#isCancelled = false
     try {
       await this.#resumed
       return await this.#run(await this.#begin(content))
@@ -107,8 +112,10 @@ export class Session {
     return true
   }
 
+  /** A prompt whose turn is not stored yet is cancelled with its turn. */
   async cancel(): Promise<void> {
-    await this.#options.host.cancel(this.#key(), 'Cancelled in the editor.')
+    this.#isCancelled = true
+    await this.#options.host.cancel(this.#key(), CANCELLED)
   }
 
   #key(number = this.#number): ContextKey {
@@ -141,6 +148,7 @@ export class Session {
   /** Follows a turn, and the turns that the person's answers begin, until nothing is to be asked. */
   async #run(begun: HostedTurn): Promise<StopReason> {
     for (let turn = begun; ; ) {
+      if (this.#isCancelled) await turn.cancel(CANCELLED)
       const number = await numberOf(turn)
       await this.mode?.keep()
       const end = await this.#until(number)
@@ -157,8 +165,8 @@ export class Session {
     const requests = await host.requests(this.#key())
     const answers: Record<string, Json> = {}
     for (const request of requests.filter(isPermission)) {
-      const answer = await this.#ask(request)
-      if (answer === undefined) {
+      const answer = this.#isCancelled ? undefined : await this.#ask(request)
+      if (answer === undefined || this.#isCancelled) {
         await this.cancel()
         return 'cancelled'
       }
@@ -180,7 +188,8 @@ export class Session {
 
   async #until(turn: number): Promise<TurnEnd> {
     const { host, signal } = this.#options
-    for await (const event of host.events(this.#key(), { since: this.#last, signal })) {
+    const events = host.events(this.#key(), { since: this.#last, signal })
+    for await (const event of withFlowReplies(host, this.#key(), events)) {
       if (event.type === 'entry') this.#last = event.entry.seq
       for (const part of this.#parts.take(event)) {
         await this.#show(part)
@@ -194,9 +203,10 @@ export class Session {
     const { host } = this.#options
     while (this.#last < upTo) {
       const page = { from: this.#last + 1, to: upTo, limit: PAGE }
-      for (const entry of await host.reads.entries(this.#key(), page)) {
-        this.#last = entry.seq
-        for (const part of this.#parts.take({ type: 'entry', entry })) {
+      const entries = await host.reads.entries(this.#key(), page)
+      for await (const event of withFlowReplies(host, this.#key(), entryEvents(entries))) {
+        if (event.type === 'entry') this.#last = event.entry.seq
+        for (const part of this.#parts.take(event)) {
           if (part.type === 'user') await this.#send(SessionUpdates.user(part.content, part.id))
           await this.#show(part)
         }
@@ -228,6 +238,7 @@ export class Session {
 
   async #resume(status: 'running' | 'waiting'): Promise<void> {
     const { host } = this.#options
+    this.#isCancelled = false
     const turn = status === 'running' ? await host.send(this.#key(), null) : await this.#answered()
     if (typeof turn !== 'string') await this.#run(turn)
   }

@@ -6,6 +6,7 @@ import type { Message } from '@ag-ui/core'
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Json, UserContent } from '../../protocol/index.ts'
 import { type ConversationPart, ConversationParts } from '../conversation-parts.ts'
+import { entryEvents, withFlowReplies } from '../turn-events.ts'
 import { contentOf } from './run-events.ts'
 
 const MOST_ENTRIES = 1000
@@ -17,8 +18,9 @@ export async function messagesBefore(host: Host, key: ContextKey, upTo: number):
   const first = entries.findIndex(({ type, seq }) => type === 'turn.start' || seq === 1)
   const parts = new ConversationParts()
   const messages = new Map<string, Message>()
-  for (const entry of first < 0 ? [] : entries.slice(first))
-    for (const part of parts.take({ type: 'entry', entry })) add(messages, part)
+  const whole = entryEvents(first < 0 ? [] : entries.slice(first))
+  for await (const event of withFlowReplies(host, key, whole))
+    for (const part of parts.take(event)) add(messages, part)
   const own = entries.at(-1)
   if (own?.type === 'input') for (const part of parts.takeNow(own.seq)) add(messages, part)
   return [...messages.values()]

@@ -14,6 +14,8 @@ export interface RunInput extends GraphRunInput {
   readonly tools: readonly Tool[]
   /** True if the client has messages of the agent. */
   readonly hasHistory: boolean
+  /** True if the client has something of the agent after `message`. */
+  readonly isReplied: boolean
   /** Stored with the turn. */
   readonly metadata: JsonObject
 }
@@ -86,6 +88,7 @@ export async function readRunInput(body: Json): Promise<RunInput> {
     resume,
     tools,
     hasHistory: messages.some(({ role }) => role === 'assistant'),
+    isReplied: messages.findLast(({ role }) => role === 'user' || role === 'assistant')?.role === 'assistant',
     metadata: {
       [AG_UI]: {
         runId,

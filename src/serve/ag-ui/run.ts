@@ -52,7 +52,9 @@ async function begin({ call, key, input, graphInput }: Run, exists: boolean): Pr
     const answers = await answersOf(host, key, input)
     if (Object.keys(answers).length > 0) return host.answer(key, answers, options)
   }
-  if (message === undefined)
+  // Clients send all their messages: with interrupts that are cancelled, an old one must not count as new words.
+  const isOld = input.resume.length > 0 && input.isReplied && !(await wasMessage(host, key, input))
+  if (message === undefined || isOld)
     throw badRequest('A run needs a message of the user, or entries in resume that answer interrupts.')
   const isGraph = host.graphs.includes(host.nameOf(key.contextId))
   return host.send(key, isGraph ? graphInput(input) : message, options)
@@ -77,13 +79,16 @@ function clientRequest(open: readonly RequestData[], callId: string): RequestDat
   return open.find((request) => isClientCall(request) && request.requestId.split('/').includes(callId))
 }
 
-const RECENT_ENTRIES = 500
+const PAGE = 500
 
-/** True if this run was sent before, as a message that dismissed its interrupts. */
+/** True if this run was sent before, as a message. */
 async function wasMessage(host: Host, key: ContextKey, { runId }: RunInput): Promise<boolean> {
-  const { seq = 0 } = (await host.reads.info(key)) ?? {}
-  const recent = await host.reads.entries(key, { from: Math.max(1, seq - RECENT_ENTRIES) })
-  return recent.some((entry) => entry.type === 'input' && entry.key === runId)
+  for (let to = (await host.reads.info(key))?.seq ?? 0; to > 0; ) {
+    const page = await host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
+    if (page.some((entry) => entry.type === 'input' && entry.key === runId)) return true
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return false
 }
 
 export async function* runEvents(
@@ -117,9 +122,14 @@ export async function* runEvents(
       if (part.type !== 'turn.end') continue
       yield* await changes()
       yield* events.end(part.end, await openAfter(run, part.turn, events))
+      return
     }
   }
+  // To a client that is still there, the end of a stream would be that of its run.
+  if (!call.request.signal.aborted) yield { type: 'RUN_ERROR', code: 'shutdown', message: UNFINISHED }
 }
+
+const UNFINISHED = 'This server stops before the run has ended. Send it again under the same runId.'
 
 /** Those of the conversation if this turn is its newest; of an older turn, those that it has asked. */
 async function openAfter(

@@ -10,7 +10,10 @@ export function artifactResponse({ info, content }: ArtifactContent, request: Re
     'accept-ranges': 'bytes',
     etag: `"${info.version}-${info.chunks}"`,
   }
-  const range = rangeOf(request.headers.get('range'), bytes.length)
+  // A reader that has the beginning of another version gets the whole.
+  const { headers: asked } = request
+  const isSame = (asked.get('if-range') ?? headers.etag) === headers.etag
+  const range = isSame ? rangeOf(asked.get('range'), bytes.length) : undefined
   if (range === undefined) return new Response(bytes, { headers })
   const [first, last] = range
   return new Response(bytes.subarray(first, last + 1), {

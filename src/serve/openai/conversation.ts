@@ -53,9 +53,9 @@ async function namedPlace(request: Placed, name: string): Promise<Named> {
   if (given !== undefined) return { key, inputKey: given }
   const prefix = `openai-${digest(body)}-`
   const since = repeatedSince(headers)
-  const newest = since === undefined ? undefined : (await newestEntries(host, key)).find(isPosted)
-  const known = newest !== undefined && newest.at >= (since ?? 0) ? newest.key?.split('/')[0] : undefined
-  return { key, inputKey: known?.startsWith(prefix) ? known : `${prefix}${systemIds.next('message')}` }
+  const entries = since === undefined ? [] : await newestEntries(host, key)
+  const newest = entries.find(({ at, key: posted }) => at >= (since ?? 0) && posted?.startsWith(prefix))
+  return { key, inputKey: newest?.key?.split('/')[0] ?? `${prefix}${systemIds.next('message')}` }
 }
 
 /** A conversation of its own. Its id is found again by the digest of the request. */
@@ -100,10 +100,6 @@ const SEARCHED = 1000
 async function newestEntries(host: Host, key: ContextKey): Promise<readonly Entry[]> {
   if ((await host.reads.info(key)) === undefined) return []
   return host.reads.entries(key, { limit: SEARCHED, order: 'newest' })
-}
-
-function isPosted({ type }: Entry): boolean {
-  return type === 'input' || type === 'answer'
 }
 
 function digest(value: unknown): string {

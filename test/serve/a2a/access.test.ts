@@ -270,9 +270,17 @@ describe('a task of another', () => {
     for (const [client, tenant] of [[ben], [eve], [eve, 'acme'], [ann, 'evil']] as const)
       expect(await list(client, tenant)).toEqual([])
     await expect(eve.getTask({ id: 'c.1', tenant: 'acme' })).rejects.toThrow(/not found/)
-    await expect(eve.sendMessage({ ...requestOf({ text: 'Hi' }), tenant: 'acme' })).rejects.toThrow(
-      /not yours/,
-    )
+    const foreign = { ...requestOf({ text: 'Hi' }), tenant: 'acme' }
+    await expect(eve.sendMessage(foreign)).rejects.toThrow(/not yours/)
+    await expect(eve.sendMessageStream(foreign).next()).rejects.toThrow(/not yours/)
+    const path = await fetch(`${url}/a2a/helper/acme/message:send`, {
+      method: 'POST',
+      headers: { ...VERSION, 'content-type': 'application/json', 'x-api-key': 'eve-key' },
+      body: JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hi' }] } }),
+    })
+    expect(await path.json()).toMatchObject({
+      error: { message: expect.stringContaining('not yours') as string },
+    })
   })
 })
 
@@ -310,5 +318,6 @@ test('wrong requests fail in the form of the protocol', async () => {
   expect(await rest('nonsense/a/b')).toEqual([400, 400, 'FAILED_PRECONDITION'])
   expect(await rest('tasks/%E0%A4%A')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks?pageSize=x')).toEqual([400, 400, 'INVALID_ARGUMENT'])
+  expect(await rest('tasks?status=RUNNING')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks/x.1', { headers: {} })).toEqual([400, 400, 'FAILED_PRECONDITION'])
 })

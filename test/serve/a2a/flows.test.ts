@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { researchFlow } from '../../../src/flow/research/index.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
 import type { HostedFlow } from '../../../src/host/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore, type Store } from '../../../src/index.ts'
 import { a2a } from '../../../src/serve/a2a/index.ts'
 import { openai } from '../../../src/serve/openai/index.ts'
 import { memoryCorpus } from '../../flow/research/kit.ts'
@@ -65,6 +65,26 @@ test.each(CLIENTS)('the reply is streamed before the state that ends the task: %
     seen.push(kind === 'artifact' ? [text, last] : state)
   expect(seen).toEqual(['input-required', 'working', ['Ann asked: who?', true], 'completed'])
   expect(await client.get('c.1')).toMatchObject({ state: 'completed', text: 'Ann asked: who?' })
+})
+
+test('a task is streamed while it runs; a message to it is refused, and one to its context is a task of its own', async () => {
+  const gate = Promise.withResolvers<void>()
+  const slow = graph({ state: { question: value<string>(''), answer: value<string>('') } })
+    .addNode('wait', () => gate.promise.then(() => ({})))
+    .addEdge(START, 'wait')
+    .addEdge('wait', END)
+  const flows = { ask: { ...flow, build: (store: Store) => slow.compile({ store }) } }
+  const { url } = await open({ store: memoryStore(), flows }, { mounts: [await a2a()] })
+  const client = await officialClient('JSONRPC', `${url}/a2a/ask`)
+  const updates = client.sendMessageStream(requestOf({ text: 'one', contextId: 'c' }))
+  for await (const { payload } of updates) if (payload?.$case === 'statusUpdate') break
+  const steering = client.sendMessage(requestOf({ text: 'two', taskId: 'c.1' }))
+  await expect(steering).rejects.toThrow(/takes no message meanwhile/)
+  const next = client.sendMessage(requestOf({ text: 'three', contextId: 'c' }))
+  gate.resolve()
+  expect(said((await next) as Task)).toEqual(['three'])
+  const query = { contextId: '', status: 0, pageToken: '', statusTimestampAfter: undefined }
+  expect((await client.listTasks({ tenant: '', ...query })).tasks.map(said)).toEqual([['three'], ['one']])
 })
 
 test('the values of a graph that is no flow stay data', async () => {

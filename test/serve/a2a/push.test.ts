@@ -264,6 +264,24 @@ test('configs are kept, listed and deleted, over both transports, by the owner o
   expect(received).toEqual([])
 })
 
+test('a message that is sent again has one config, whose deliveries go on where they were; deleted configs are no more', async () => {
+  const { received, web } = await receiver()
+  const { client } = await serve({ push: web })
+  const place = { tenant: '', taskId: 'c.1', pageSize: 0, pageToken: '' }
+  const sent = withPush('Hi', { id: '' })
+  for (let time = 0; time < 2; time++) {
+    await client.sendMessage(sent)
+    await until('all is delivered', () => seen(received).includes('COMPLETED'))
+  }
+  expect((await client.listTaskPushNotificationConfig(place)).configs).toHaveLength(1)
+  for (let time = 0; time < 11; time++) {
+    const { id } = await client.createTaskPushNotificationConfig(configOf({ id: '', taskId: 'c.1' }))
+    await client.deleteTaskPushNotificationConfig({ tenant: '', taskId: 'c.1', id })
+  }
+  expect((await client.listTaskPushNotificationConfig(place)).configs).toHaveLength(1)
+  expect(seen(received)).toEqual(['WORKING', 'Hello.', 'COMPLETED'])
+})
+
 test('private addresses, other ports and schemes, redirects and names that lead inside are refused', async () => {
   const inside = { 'inside.example': ['10.0.0.7'], 'both.example': ['93.184.216.34', '127.0.0.1'] }
   const { received, web, dialled } = await receiver([{ to: 'http://127.0.0.1/' }, 302, 204], inside)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { END, graph, list, START } from '../../../src/entry/graph.ts'
-import { createHost } from '../../../src/host/index.ts'
+import { END, graph, list, START, value } from '../../../src/entry/graph.ts'
+import { createHost, type HostedFlow } from '../../../src/host/index.ts'
 import { askUser, defineTool, memoryStore, type Tool } from '../../../src/index.ts'
 import { approvalPolicy, type Plugin } from '../../../src/plugin/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
@@ -122,6 +122,24 @@ describe('a session with an agent', () => {
     expect(await editor.prompt(session, 'Forty')).toBe('cancelled')
     expect(await editor.prompt(session, 'Hi')).toBe('end_turn')
     expect(editor.text()).toBe('Hello.')
+  })
+
+  test('is cancelled before its turn has begun, and while its person has just allowed a call', async () => {
+    const { host, model } = served([call('order', { bags: 40 }), 'Hello.'])
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    const cancel = () => editor.agent.notify('session/cancel', { sessionId: session })
+    const early = editor.prompt(session, 'Forty')
+    await cancel()
+    expect([await early, model.calls.length]).toEqual(['cancelled', 0])
+    const key = { tenant: 'local', actor: 'local', contextId: `site:${session}` }
+    editor.choose = async () => {
+      await cancel()
+      await expect.poll(() => host.requests(key)).toEqual([])
+      return 'once'
+    }
+    expect([await editor.prompt(session, 'Forty'), model.calls.length]).toEqual(['cancelled', 1])
+    expect(await editor.prompt(session, 'Hi')).toBe('end_turn')
   })
 
   test('takes links, resources and images as far as the model does, and knows no session of others', async () => {
@@ -288,6 +306,26 @@ function projectFolder(): string {
   writeFileSync(join(folder, 'sum.mjs'), SUM)
   return folder
 }
+
+test('a session with a flow has its replies, also when it is loaded', async () => {
+  const built = graph({ state: { question: value<string>(''), answer: value<string>('') } })
+    .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
+    .addEdge(START, 'write')
+    .addEdge('write', END)
+  const flow: HostedFlow = {
+    build: (store) => built.compile({ store }),
+    values: (question) => ({ question }),
+    reply: ({ answer }) => answer as string,
+  }
+  const host = createHost({ store: memoryStore(), flows: { ask: flow } })
+  const editor = await inProcess(host, { agent: 'ask' })
+  const session = await editor.open(CWD)
+  for (const text of ['one', 'two']) expect(await editor.prompt(session, text)).toBe('end_turn')
+  expect(editor.of('agent_message_chunk').map(chunkText)).toEqual(['You asked: one', 'You asked: two'])
+  const later = await inProcess(host, { agent: 'ask' })
+  await later.load(session, CWD)
+  expect(later.updates.map(chunkText)).toEqual(['one', 'You asked: one', 'two', 'You asked: two'])
+})
 
 test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice, and goes on when it is loaded', async () => {
   const cwd = projectFolder()

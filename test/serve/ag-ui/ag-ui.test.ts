@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { END, graph, list, START, value } from '../../../src/entry/graph.ts'
 import { entity } from '../../../src/grounding/index.ts'
 import type { HostConfig } from '../../../src/host/index.ts'
-import { defineTool, memoryStore } from '../../../src/index.ts'
+import { ask, defineTool, memoryStore } from '../../../src/index.ts'
 import type { Message as JournalMessage, Json } from '../../../src/protocol/index.ts'
 import { a2a } from '../../../src/serve/a2a/index.ts'
 import { type AgUiOptions, agUi, withClientTools } from '../../../src/serve/ag-ui/index.ts'
@@ -181,6 +181,25 @@ describe('a run', () => {
     expect(model.calls).toHaveLength(2)
   })
 
+  test('whose server stops ends with RUN_ERROR, and is followed to its end when it is sent again', async () => {
+    const gate = Promise.withResolvers<void>()
+    const model = new ScriptedModel([() => gate.promise.then(() => 'Hello.')])
+    const store = memoryStore()
+    const { http, url, host } = await serve({ site: { model } }, { store })
+    const { events, say } = clientOf(url)
+    const saying = say('Hi', { runId: 'r1' }).catch(() => {})
+    await expect.poll(() => model.calls.length).toBe(1)
+    http.close()
+    await saying
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'shutdown' })
+    gate.resolve()
+    const key = { tenant: 'local', actor: 'local', contextId: 'site:t1' }
+    await expect.poll(async () => (await host.reads.info(key))?.outcome).toBe('stop')
+    const next = clientOf((await serve({ site: { model } }, { store })).url)
+    await next.say('Hi', { runId: 'r1' })
+    expect(textsOf(next.agent.messages)).toEqual(['user: Hi', 'assistant: Hello.'])
+  })
+
   test('that fails ends with RUN_ERROR; one that is no run is refused', async () => {
     const model = new ScriptedModel([{ error: new Error('no credit') }])
     const { url, call: request } = await serve({ site: { model } })
@@ -259,6 +278,24 @@ describe('an interrupt', () => {
     expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
       metadata: { status: 'rejected' },
     })
+  })
+
+  test('that is a question and is cancelled stays open: the message of an earlier run is no answer to it', async () => {
+    const where = defineTool({
+      name: 'where',
+      description: 'Asks.',
+      input: z.object({}),
+      run: (_, { answers }) => answers['answer'] ?? ask({ kind: 'text', prompt: 'Where to?' }),
+    })
+    const model = new ScriptedModel([call('where', {}), 'To the gate.'])
+    const { url } = await serve({ site: { model, tools: [where] } })
+    const { agent, say, run } = clientOf(url)
+    await say('Two bags')
+    const interruptId = agent.pendingInterrupts[0]?.id ?? ''
+    const cancelled = run({ resume: [{ interruptId, status: 'cancelled' }] })
+    await expect(cancelled).rejects.toMatchObject({ status: 400 })
+    const answered = await run({ resume: [{ interruptId, status: 'resolved', payload: 'the gate' }] })
+    expect(answered.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({ content: 'the gate' })
   })
 
   test('of a thread of somebody else is unknown', async () => {

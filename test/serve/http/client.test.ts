@@ -124,7 +124,17 @@ describe('the client', () => {
     expect(await conversation.ask({ message: 'Hi', key })).toMatchObject({ text: 'Once.', turn: 1 })
     const read = await createClient({ url: 'http://127.0.0.1:1', retryForMs: 0 }).agents().catch(String)
     expect(read).toMatch(/127\.0\.0\.1:1 was not reached: .+\. Tried once\.$/)
+    expect((failure as ClientError).cause).toMatchObject({
+      message: `${url} was not reached: fetch failed`,
+      status: 0,
+    })
     expect((await host.reads.info({ tenant: 'local', actor: 'local', contextId: 'a:1' }))?.turn).toBe(1)
+  })
+
+  test('has words for a failure without any, such as that of a proxy over HTTP/2', async () => {
+    const proxy: typeof fetch = async () => new Response('<h1>Too large</h1>', { status: 413 })
+    const client = createClient({ url: 'http://localhost', fetch: proxy })
+    await expect(client.agents()).rejects.toMatchObject({ status: 413, message: 'The server answered 413.' })
   })
 
   test('answers under a key, so that an answer whose result is lost can be given again', async () => {

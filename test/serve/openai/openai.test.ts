@@ -337,6 +337,23 @@ describe('a request that is sent again', () => {
     },
   )
 
+  test('by the package, after another request to the conversation, gets the turn of its first attempt', async () => {
+    const { client, model } = await served(['One.', 'Two.', 'Three.'])
+    const send = async (text: string, retries: string) =>
+      (
+        await client.chat.completions.create(
+          { model: 'helper', messages: says(text), user: 'shared' },
+          { headers: { 'x-stainless-retry-count': retries } },
+        )
+      ).choices[0]?.message.content
+    expect([await send('1', '0'), await send('2', '0'), await send('1', '1')]).toEqual([
+      'One.',
+      'Two.',
+      'One.',
+    ])
+    expect(model.calls).toHaveLength(2)
+  })
+
   test('does not answer a question twice', async () => {
     const { client, model } = await served([
       call('order', { bags: 40 }),

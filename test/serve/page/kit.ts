@@ -134,6 +134,14 @@ export async function send(page: Page, message: string): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
+/** Puts the tab into the background, or to the front again: a browser without a window has all tabs in front. */
+export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, isHidden)
+}
+
 /** A picture for people, with PICTURES=folder. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env['PICTURES']

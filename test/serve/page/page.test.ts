@@ -25,6 +25,7 @@ import {
   type Served,
   send,
   servePage,
+  setHidden,
   tabTo,
 } from './kit.ts'
 
@@ -427,6 +428,105 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await asked.getByRole('button', { name: 'Go on without' }).count()).toBe(0)
       await asked.keyboard.press('Enter')
       await asked.getByLabel('Message', { exact: true }).waitFor()
+      // A token that is refused later, by whichever request.
+      await asked.route(/\/(agents|conversations)/, (route) =>
+        route.fulfill({
+          status: 401,
+          contentType: 'application/problem+json',
+          body: '{"detail":"Expired."}',
+        }),
+      )
+      await send(asked, 'Hi')
+      await asked.getByText('The server refused this token.').waitFor()
+    })
+
+    test('keeps the place and the words of the reader, and shows an item that cannot be drawn as such', async () => {
+      const store = memoryStore()
+      const replies = Array.from({ length: 210 }, (_, at) => `Reply ${at}.`)
+      const host = createHost({ store, agents: { only: { model: new ScriptedModel(replies) } } })
+      const key = { tenant: 'local', actor: 'local', contextId: 'only:long' }
+      for (let at = 0; at < 200; at++) await (await host.send(key, `Message ${at}`)).outcome
+      await host.shutdown()
+      const model = new ScriptedModel(['One more.'])
+      const { url } = await serveFor({ store, agents: { only: { model } } })
+      const page = await open(`${url}/#/only:long`, { expected: /React|TypeError|is not a function/ })
+      await messages(page).getByText('Reply 199.').waitFor()
+      expect(await messages(page).getByText('Message 10', { exact: true }).count()).toBe(0)
+      const top = messages(page).locator('.message').first()
+      const text = await top.innerText()
+      await top.scrollIntoViewIfNeeded()
+      const field = page.getByLabel('Message', { exact: true })
+      await field.fill('A draft')
+      const earlier = page.getByRole('button', { name: 'Show earlier' })
+      await earlier.click()
+      await messages(page).getByText('Message 10', { exact: true }).waitFor()
+      expect(await earlier.count()).toBe(0)
+      const same = messages(page)
+        .locator('.message', { hasText: text.split('\n').at(-1) ?? '' })
+        .first()
+      const isInView = await same.evaluate((element) => {
+        const { top: at } = element.getBoundingClientRect()
+        return at > 0 && at < innerHeight
+      })
+      expect(isInView).toBe(true)
+
+      const held = gate()
+      await page.route('**/messages', async (route) => {
+        await held.promise
+        await route.continue()
+      })
+      await field.press('Enter')
+      await field.pressSequentially(' and more')
+      held.resolve()
+      await messages(page).getByText('One more.').waitFor()
+      await expect.poll(() => field.inputValue()).toBe('and more')
+      const toEnd = () =>
+        messages(page).evaluate((chat) => chat.scrollHeight - chat.scrollTop - chat.clientHeight)
+      await messages(page).evaluate((chat) => chat.scrollTo(0, chat.scrollHeight))
+      await expect.poll(toEnd).toBeLessThan(2)
+      await page.setViewportSize({ width: 500, height: 400 })
+      await expect.poll(toEnd).toBeLessThan(2)
+
+      const odd = {
+        seq: 1300,
+        turn: 1,
+        at: 0,
+        type: 'request.start',
+        v: 1,
+        data: { requestId: 'r', prompt: {} },
+      }
+      await page.route('**/events?*', (route) =>
+        route.fulfill({
+          contentType: 'text/event-stream',
+          body: `event: entry\ndata: ${JSON.stringify(odd)}\n\n`,
+        }),
+      )
+      await setHidden(page, true)
+      await setHidden(page, false)
+      await messages(page).getByText('The page cannot show this part').waitFor()
+      await messages(page).getByText('One more.').waitFor()
+    })
+
+    test('has a connection while its tab is in front, and catches up', async () => {
+      const model = new ScriptedModel(['First.', 'Second.'])
+      const { url } = await serveFor({ store: memoryStore(), agents: { only: { model } } })
+      const first = await open(url)
+      await begin(first, 'Hello')
+      await messages(first).getByText('First.').waitFor()
+      let last = first
+      // Browsers open six connections to a server.
+      for (let more = 0; more < 6; more++) {
+        await setHidden(last, true)
+        last = await first.context().newPage()
+        await last.goto(first.url())
+        await messages(last).getByText('First.').waitFor()
+      }
+      await send(last, 'Again')
+      await messages(last).getByText('Second.').waitFor()
+      expect(await messages(first).locator('.message').count()).toBe(2)
+      await setHidden(first, false)
+      await messages(first).getByText('Second.').waitFor()
+      expect(await messages(first).locator('.message').count()).toBe(4)
     })
 
     test('runs a graph with values, and shows its whole state in a panel that scrolls', async () => {

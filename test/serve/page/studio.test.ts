@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../../studio/src/call-outcome.ts'
 import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
-import { draftOf, filled } from '../../../studio/src/form-draft.ts'
+import { draftOf, errorAt, fieldOf, filled, type Schema } from '../../../studio/src/form-draft.ts'
 import { blocksOf } from '../../../studio/src/markdown-blocks.ts'
 import { subjectOf } from '../../../studio/src/request-subject.ts'
 import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
@@ -74,6 +74,53 @@ describe('Markdown', () => {
     expect(blocksOf(`a|b\n${'|-'.repeat(400)}x`)).toHaveLength(1)
   })
 
+  test('links an address without the sign after it, and with its brackets', () => {
+    const hrefs = (text: string) =>
+      blocksOf(text).flatMap((block) =>
+        block.type === 'paragraph'
+          ? block.content.flatMap((each) => ('href' in each ? [each.href] : []))
+          : [],
+      )
+    expect(hrefs('See https://x.test/a. Or (https://x.test/b), https://x.test/?q=1!')).toEqual([
+      'https://x.test/a',
+      'https://x.test/b',
+      'https://x.test/?q=1',
+    ])
+    const wiki = 'https://x.test/A_(b)'
+    expect(hrefs(`${wiki} (${wiki}) [label](${wiki}) [label](${wiki}).`)).toEqual([wiki, wiki, wiki, wiki])
+  })
+
+  test('keeps the indented lines and code of an item', () => {
+    const text = (line: string) => ({ type: 'text', text: line })
+    expect(
+      blocksOf('1. one\n   goes on\n\n   and on\n    ```sh\n    npm i\n      x\n    ```\n2. two\nafter'),
+    ).toEqual([
+      {
+        type: 'list',
+        isOrdered: true,
+        start: 1,
+        items: [[text('one'), text('\n'), text('goes on'), text('\n'), text('and on')]],
+      },
+      { type: 'code', text: 'npm i\n  x' },
+      { type: 'list', isOrdered: true, start: 2, items: [[text('two')]] },
+      { type: 'paragraph', content: [text('after')] },
+    ])
+  })
+
+  test('is read in one pass, however many quotes, codes and tables it has', () => {
+    expect(blocksOf('> a\nb\n'.repeat(30_000))).toHaveLength(60_000)
+    expect(blocksOf('```\n```\n'.repeat(30_000))).toHaveLength(30_000)
+    expect(blocksOf('|a|\n|-|\nb\n'.repeat(30_000))).toHaveLength(60_000)
+  })
+
+  test('keeps the joiners of emoji and of scripts that need them, and shows every other invisible character', () => {
+    const kept = '👩‍💻 ❤️ 1️⃣ می‌خواهم क्‍ष'
+    expect(visible(kept)).toBe(kept)
+    expect(visible('a\u200Db \u200C. \u3164 \u115F x\uFE00\u{E0100} 👍\u{E0101}')).toBe(
+      'a⟨U+200D⟩b ⟨U+200C⟩. ⟨U+3164⟩ ⟨U+115F⟩ x⟨U+FE00⟩⟨U+E0100⟩ 👍⟨U+E0101⟩',
+    )
+  })
+
   test('shows characters that hide or reorder', () => {
     expect(visible('a\u202Eb\u200Bc\u001B[2J\td\n')).toBe('a⟨U+202E⟩b⟨U+200B⟩c⟨U+001B⟩[2J\td\n')
     expect(reasonText({ error: 'ungrounded', message: 'Ask first.' })).toBe('Ask first.')
@@ -83,8 +130,9 @@ describe('Markdown', () => {
 describe('a form', () => {
   const schema = {
     type: 'object',
-    required: ['kind', 'size', 'ok'],
+    required: ['kind', 'size', 'ok', 'name'],
     properties: {
+      name: { type: 'string' },
       kind: { const: 'order' },
       size: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
       ok: { type: 'boolean' },
@@ -98,19 +146,59 @@ describe('a form', () => {
     filled(schema, draft, { root: schema, path: '', isRequired: true })
 
   test('gives defaults and constants, and leaves out what nobody touched', () => {
-    const draft = { ...(draftOf(schema, schema) as object), size: '3' }
-    expect(fill(draft)).toEqual({ value: { kind: 'order', size: 3, ok: false, tags: ['b'] }, errors: {} })
+    const draft = { ...(draftOf(schema, schema) as object), size: '3', name: 'n' }
+    expect(fill(draft)).toEqual({
+      value: { name: 'n', kind: 'order', size: 3, ok: false, tags: ['b'] },
+      errors: {},
+    })
   })
 
   test('names each field that is missing or wrong', () => {
-    const draft = { size: '1.5', place: { city: '' }, any: '{', tags: [''], ok: true }
+    const draft = { name: 'n', size: '1.5', place: { city: '' }, any: '{', tags: [''], ok: true }
     expect(fill(draft).errors).toEqual({
       size: 'Enter a whole number.',
       any: 'Enter valid JSON.',
       'place.city': 'This is required.',
       'tags.0': 'This is required.',
     })
-    expect(fill({}).errors).toEqual({ size: 'This is required.' })
+    expect(fill({}).errors).toEqual({ name: 'This is required.' })
+  })
+
+  test('gives null for a required field that is left empty, where null is allowed', () => {
+    const tree = {
+      type: 'object',
+      required: ['name', 'left', 'right', 'note'],
+      properties: {
+        name: { type: 'string' },
+        left: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+        right: { anyOf: [{ type: 'null' }, { $ref: '#' }] },
+        note: { type: ['string', 'null'] },
+      },
+    }
+    const draft = draftOf(tree, tree)
+    expect(draft).toEqual({ name: '', left: undefined, right: undefined, note: '' })
+    const value = { name: 'leaf', left: null, right: null, note: null }
+    expect(
+      filled(tree, { ...(draft as object), name: 'leaf' }, { root: tree, path: '', isRequired: true }),
+    ).toEqual({
+      value,
+      errors: {},
+    })
+  })
+
+  test('has the titles of constants as labels', () => {
+    const oneOf = [{ const: 'a', title: 'Alpha' }, { const: 'b' }]
+    expect(fieldOf({ oneOf }, {})).toMatchObject({ options: ['a', 'b'], labels: ['Alpha', undefined] })
+  })
+
+  test('of a schema with a broken reference asks for JSON, and names of objects are names', () => {
+    const odd = JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"$ref": "#/50%"}}') as object
+    const broken = { type: 'object', required: ['__proto__', 'constructor'], properties: odd } as Schema
+    expect(fieldOf({ $ref: '#/50%' }, broken).kind).toBe('json')
+    const { errors } = filled(broken, draftOf(broken, broken), { root: broken, path: '', isRequired: true })
+    expect(errorAt(errors, '__proto__')).toBe('This is required.')
+    expect(errorAt(errors, 'constructor')).toBe('This is required.')
+    expect(errorAt({}, 'constructor')).toBeUndefined()
   })
 })
 
@@ -307,6 +395,29 @@ describe('the view', () => {
       entry(2, 'turn.end', { outcome: 'cancelled' }),
     ])
     expect(texts(cut)).toEqual([])
+  })
+
+  test('says each reply once to readers of screens', () => {
+    const reply = (seq: number, text: string) => [
+      entry(seq, 'model.start', {}),
+      ...(text === '' ? [] : [delta('text.delta', { text })]),
+      entry(seq + 1, 'model.end', { content: text === '' ? [] : [{ type: 'text', text }] }),
+    ]
+    const hello = withEvents(EMPTY, [entry(1, 'input', { message: 'Hi' }), ...reply(2, 'Hello.')])
+    expect(hello.said).toBe('Hello.\n')
+    const asked = withEvents(hello, [
+      entry(4, 'turn.end', { outcome: 'stop' }),
+      entry(5, 'input', { message: 'Go' }),
+    ])
+    expect(asked.said).toBe('')
+    // Calls without a word bring back no older reply.
+    const called = withEvents(asked, [...reply(6, ''), entry(8, 'model.start', {})])
+    expect(called.said).toBe('')
+    const cut = withEvents(called, [
+      delta('text.delta', { text: 'Half' }),
+      entry(9, 'turn.end', { outcome: 'cancelled' }),
+    ])
+    expect(cut.said).toBe('Half')
   })
 
   test('gives the title of a conversation: the first message of the person', () => {

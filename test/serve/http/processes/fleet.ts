@@ -3,7 +3,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { build } from 'vite'
 import { programFile } from '../../../build/programs.ts'
 import type { ServerCommand, ServerOptions, ServerReport } from './server-process.ts'
 
@@ -79,6 +78,7 @@ export class ServerProcess {
 
 /** For a command: builds the server as one file, `server.mjs` in the folder, since most of a start is to load many. */
 export async function buildServer(folder: string): Promise<string> {
+  const { build } = await import('vite')
   await build({
     configFile: false,
     logLevel: 'error',
