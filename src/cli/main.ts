@@ -8,7 +8,7 @@ import { isDebugging } from './gate/debugging.ts'
 import { type Outputs, takeProcess } from './gate/outputs.ts'
 import { COMMANDS, type CommandName, commandHelp, mainHelp, SHARED } from './help.ts'
 import { outcomeLine } from './outcome-line.ts'
-import { commandErrorOf } from './refusal.ts'
+import { commandErrorOf, Refusal } from './refusal.ts'
 
 /** Each is loaded on use, so that `--help` costs nothing. */
 const LOADERS: Readonly<Record<CommandName, () => Promise<Command>>> = {
@@ -45,6 +45,8 @@ export async function start(): Promise<void> {
     failing ??= report(thrown, args, environment).then((exitCode) => process.exit(exitCode))
   }
   process.on('uncaughtException', fail).on('unhandledRejection', fail)
+  // Nothing is left that could end the command: Node alone would exit with 0.
+  process.once('beforeExit', () => fail(unfinished()))
   const exitCode = await main(args, environment)
   environment.foreign.end()
   await Promise.all([environment.out.flushed(), environment.err.flushed()])
@@ -70,6 +72,13 @@ async function execute(
     environment.out.write(styled`${command === undefined ? mainHelp(version) : commandHelp(command)}\n`)
   else return (await LOADERS[command.name]())({ ...environment, args: parsed, version })
   return EXIT.done
+}
+
+function unfinished(): Refusal {
+  return new Refusal(
+    'The command ended before it was done: it waits for a promise of a tool or of the config that nothing can settle. Mend that promise; an open turn goes on with --continue.',
+    { exitCode: EXIT.failed, code: 'unfinished' },
+  )
 }
 
 async function report(

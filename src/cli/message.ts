@@ -13,7 +13,7 @@ export async function messageFrom(words: readonly string[], stdin: AsyncIterable
     throw wrongUsage(
       isInput
         ? 'The message is empty: nothing came from standard input. Nothing was sent.'
-        : 'The message is empty. Type holdfast run "…", or - to read standard input.',
+        : 'The message is empty. Write it in quotes, or type - to read standard input.',
     )
   checkMessage(text)
   return isInput ? text.replace(/\r?\n$/, '') : text

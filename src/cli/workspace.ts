@@ -2,7 +2,7 @@
  * The agents of the config, or the built-in one, and the folder of conversations. The folder is created by the first
  * write.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
@@ -13,6 +13,7 @@ import { loadConfig } from './config/load-config.ts'
 import type { McpTools } from './mcp-tools.ts'
 import { didYouMean } from './nearest.ts'
 import { unusable, wrongUsage } from './refusal.ts'
+import { replaceJson } from './replace-json.ts'
 
 export interface WorkspaceOptions {
   readonly cwd: string
@@ -86,9 +87,19 @@ export class Workspace {
     const own = this.#store
     if (own !== undefined) return typeof own === 'function' ? own() : own
     const path = join(this.folder, 'holdfast.db')
-    if (how === 'create') this.#makeFolder()
+    if (how === 'create') this.makeFolder()
     else if (!existsSync(path)) return undefined
     return sqliteStore(path, how === 'read' ? { readOnly: true } : {})
+  }
+
+  /** Reads before a command opens the store to write. A store that the config has opened stays open. */
+  async peek<T>(read: (store: Store | undefined) => Promise<T>): Promise<T> {
+    const store = this.openStore('read')
+    try {
+      return await read(store)
+    } finally {
+      if (store !== this.#store) await store?.close()
+    }
   }
 
   get historyPath(): string {
@@ -102,10 +113,8 @@ export class Workspace {
 
   rememberContext(agent: string, contextId: string): void {
     const state = { ...this.#readState(), [agent]: contextId }
-    const path = this.#statePath
-    this.#makeFolder()
-    writeFileSync(`${path}.new`, `${JSON.stringify({ current: state }, undefined, 2)}\n`, { mode: 0o600 })
-    renameSync(`${path}.new`, path)
+    this.makeFolder()
+    replaceJson(this.#statePath, { current: state })
   }
 
   get #statePath(): string {
@@ -122,7 +131,8 @@ export class Workspace {
     }
   }
 
-  #makeFolder(): void {
+  /** Makes the folder: private, and kept out of git. */
+  makeFolder(): void {
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 })
       const ignore = join(this.folder, '.gitignore')

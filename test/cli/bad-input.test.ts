@@ -21,8 +21,8 @@ interface Refused {
 const MB = 1024 * 1024
 
 const refusals: Readonly<Record<string, Refused>> = {
-  'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Type holdfast run' },
-  'no message': { args: ['run'], code: 2, says: 'The message is empty. Type holdfast run', input: '' },
+  'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Write it in quotes' },
+  'no message': { args: ['run'], code: 2, says: 'The message is empty. Write it in quotes', input: '' },
   'empty standard input': {
     args: ['run', '-'],
     code: 2,
@@ -277,7 +277,7 @@ const tool = make({ type: 'object' })
   for (const [what, [text, says]] of Object.entries(broken)) {
     it(`${what} is told in one message, and nothing is written`, async () => {
       const cwd = folders.make({ 'holdfast.config.ts': text })
-      const { code, stdout, stderr } = await holdfast(['run', 'hi'], { cwd })
+      const { code, stdout, stderr } = await inProcess(['run', 'hi'], { cwd })
       expect(stderr).toContain(says)
       expect(stderr).toMatch(/^holdfast: .*\n$/)
       expect({ code, stdout, left: readdirSync(cwd) }).toEqual({

@@ -78,6 +78,17 @@ Done.
     })
   })
 
+  it('goes on after Ctrl-Z where no shell can stop it', async () => {
+    await chat({}, async (terminal) => {
+      await terminal.until(PROMPT)
+      terminal.press('C-z')
+      expect(await terminal.ask('hello', 'This is message 1.', PROMPT)).toContain('› hello')
+      terminal.press('C-c')
+      await terminal.until(/leave\.\n›$/)
+      await terminal.leave()
+    })
+  })
+
   it('leaves at the second Ctrl-C while a turn still comes to its end', async () => {
     await chat({}, async (terminal) => {
       await terminal.ask('stall', 'I am thinking of')
@@ -174,6 +185,24 @@ Done.
       openGate(cwd)
       const screen = await terminal.until(/message 2\.\n\n›$/)
       expect(screen).toContain('Done.\n\n› and then\nThis is message 2.')
+    })
+  })
+
+  it('continues a message below a line that ends in a backslash, also while a turn runs', async () => {
+    await chat({}, async (terminal, cwd) => {
+      await terminal.ask('gate', /gate {2}\d/)
+      terminal.say('one\\')
+      terminal.say('two')
+      await terminal.until('» one two')
+      openGate(cwd)
+      await terminal.until(/message 2\.\n\n›$/)
+      terminal.say('three\\')
+      await terminal.until(/…$/)
+      await terminal.ask('four', /message 3\.\n\n›$/)
+      const { stdout } = await siteInProcess(['show', 'main', '--json'], { cwd })
+      expect(JSON.parse(stdout)).toMatchObject({
+        turns: [{}, { said: ['one\ntwo'] }, { said: ['three\nfour'] }],
+      })
     })
   })
 

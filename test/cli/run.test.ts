@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { inProcess, siteInProcess } from './in-process.ts'
-import { FIXTURE, Folders, site, withoutTimes } from './kit.ts'
+import { FIXTURE, Folders, holdfast, site, withoutTimes } from './kit.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -133,6 +133,44 @@ describe.concurrent('exit codes', () => {
     const yes = await siteInProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
     expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(withoutTimes(yes.stderr)).toContain('✓ order → 20 bags are on their way')
+  })
+
+  it('1 for a turn whose tool waits for what can never come', async () => {
+    const cwd = folders.make()
+    writeFileSync(
+      join(cwd, 'holdfast.config.ts'),
+      `import config from '${pathToFileURL(FIXTURE).href}'
+const { site } = config.agents
+const tools = site.tools.map((tool) => ({ ...tool, run: () => new Promise(() => {}) }))
+export default { agents: { site: { ...site, tools } } }
+`,
+    )
+    const { code, stdout, stderr } = await holdfast(['run', '--json', 'quick'], { cwd })
+    expect(code).toBe(1)
+    expect(lastLine(stdout)).toMatchObject({ type: 'outcome', error: { code: 'unfinished' } })
+    expect(stderr).toContain('The command ended before it was done')
+  })
+
+  it('0 for an answer with a = in it, which names no request', async () => {
+    const cwd = folders.make()
+    await siteInProcess(['run', '--context', 'a', 'form'], { cwd })
+    const json = '{"street":"a=b","number":1}'
+    const { code, stdout } = await siteInProcess(['run', '--context', 'a', '--answer', json], { cwd })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+  })
+
+  it('0 for an answer in a store that the config has opened', async () => {
+    const cwd = folders.make()
+    const write = (name: string, store: string) =>
+      writeFileSync(
+        join(cwd, name),
+        `import config from '${pathToFileURL(FIXTURE).href}'\nimport { sqliteStore } from 'holdfast/sqlite'\nconst open = () => sqliteStore('${join(cwd, 'own.db')}')\nexport default { ...config, store: ${store} }\n`,
+      )
+    write('first.config.ts', 'open')
+    write('holdfast.config.ts', 'open()')
+    await inProcess(['run', '--config', 'first.config.ts', '--context', 'a', 'order'], { cwd })
+    const { code, stdout } = await inProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
   })
 
   it('130 for Ctrl-C, which cancels the turn', async () => {

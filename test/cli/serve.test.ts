@@ -42,7 +42,7 @@ function serve(cwd: string, ...args: readonly string[]) {
     })
     return lines.findLast(({ type }) => type === 'listening') as Line
   }
-  return { child, lines, exit, listening }
+  return { child, lines, exit, listening, errors: () => errors }
 }
 
 /** A search that waits for the file `go`. */
@@ -170,7 +170,7 @@ export default {
     const config = (name: string) =>
       `import { ScriptedModel } from 'holdfast/testing'\nexport default { agents: { ${name}: { model: new ScriptedModel(['x']) } }, serve: { a2a: true } }\n`
     const cwd = folders.make({ 'holdfast.config.ts': config('one') })
-    const { child, exit, listening } = serve(cwd, '--watch', '--port', '0')
+    const { child, exit, listening, errors } = serve(cwd, '--watch', '--port', '0')
     expect((await listening()).agents).toEqual(['one'])
     writeFileSync(join(cwd, 'holdfast.config.ts'), config('two'))
     const { agents, url = '' } = await listening(2)
@@ -179,6 +179,7 @@ export default {
     expect(await card.json()).toMatchObject({ name: 'two', url: `${url}/a2a/two` })
     child.kill('SIGINT')
     expect(await exit).toBe(0)
+    expect(errors()).not.toContain('It starts again')
     await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
   })
 

@@ -135,6 +135,16 @@ describe('holdfast task', () => {
     expect(piped.stderr).toMatch(/to go on: holdfast task --config \S+ --continue task-\S+\n$/)
   })
 
+  it('read from a terminal with -, ends with its question, since nobody can answer any more', async () => {
+    const cwd = folder()
+    const args = ['task', '--config', CONFIG, ...CRITERION, '-']
+    const { code, both } = await launch({ args, isTTY: true, cwd, input: 'Make the test pass\n' })
+    expect(code).toBe(5)
+    expect(both).toContain('tool       replace_in_file')
+    expect(both).toMatch(/to go on: holdfast task .*--continue task-\S+\n$/)
+    expect(sumOf(cwd)).toBe('a - b')
+  })
+
   it('has exit codes for every end', async () => {
     const cwd = folder()
     const failing = [...TASK, ...POLICY, '--criterion', 'never=false']

@@ -173,6 +173,40 @@ describe('the line that is typed on', () => {
   })
 })
 
+it('a line goes on after Ctrl-Z and fg, and the shell has the terminal meanwhile', async () => {
+  const modes: string[] = []
+  const keys = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (on: boolean) => {
+      modes.push(on ? 'raw' : 'usual')
+      return keys
+    },
+  })
+  const stream = { isTTY: true, columns: 80, on: () => {}, write: () => true }
+  const editor = new LineEditor({
+    input: keys as unknown as NodeJS.ReadStream,
+    output: new Output(stream, false),
+    history: [],
+    complete: () => [[], ''],
+  })
+  const kill = process.kill.bind(process)
+  process.kill = (_, signal) => {
+    modes.push(String(signal))
+    setImmediate(() => process.emit('SIGCONT', 'SIGCONT'))
+    return true
+  }
+  try {
+    const line = editor.read({ prompt: styled`> ` })
+    keys.write('half a \x1a')
+    await expect.poll(() => modes).toEqual(['raw', 'usual', 'SIGTSTP', 'raw'])
+    keys.write('line\r')
+    expect(await line).toEqual({ type: 'line', text: 'half a line' })
+  } finally {
+    process.kill = kill
+    editor.close()
+  }
+})
+
 /** What was written, with the codes that move the cursor spelt out. */
 function recorder(columns = 40) {
   const writes: string[] = []

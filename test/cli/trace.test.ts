@@ -133,10 +133,11 @@ describe('holdfast trace', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(trace)
   })
 
-  it('follows a turn that another process runs', async () => {
+  /** The types that `trace --follow` prints of a turn with the tool `gate`, which is opened once `seen` is printed. */
+  async function followedTypes(message: string, seen: RegExp): Promise<readonly string[]> {
     const cwd = folders.make()
     const env = { HOLDFAST_HOME: join(cwd, 'data') }
-    const running = holdfast(['run', '--config', FIXTURE, '--context', 'live', 'gate'], { cwd, env })
+    const running = holdfast(['run', '--config', FIXTURE, '--context', 'live', message], { cwd, env })
     const path = join(cwd, 'data', 'holdfast.db')
     const key = { ...LOCAL_OWNER, contextId: 'site:live' }
     await until('the file is there', () => existsSync(path) && statSync(path).size > 0)
@@ -144,24 +145,33 @@ describe('holdfast trace', () => {
     await until('the tool runs', async () =>
       (await readTrace(store, key)).some(({ type }) => type === 'tool_execution'),
     )
-    const seen: string[] = []
+    let first = ''
     const { stdout, code } = await holdfast(['trace', '--config', FIXTURE, 'live', '--follow', '--json'], {
       cwd,
       env,
       meanwhile: (child) =>
         child.stdout?.on('data', (text: string) => {
-          seen.push(text)
-          writeFileSync(join(cwd, 'data', 'open'), '')
+          first += text
+          if (seen.test(first)) writeFileSync(join(cwd, 'data', 'open'), '')
         }),
     })
     await running
     expect(code).toBe(0)
-    expect(seen[0]).not.toContain('turn_result')
-    const types = stdout
+    const entries = stdout
       .trim()
       .split('\n')
-      .map((line) => (JSON.parse(line) as TraceEntry).type)
-    expect(types).toEqual(['user_input', 'llm_call', 'tool_execution', 'llm_call', 'turn_result'])
+      .map((line) => JSON.parse(line) as TraceEntry)
+    return entries.map((entry) => (entry.type === 'tool_execution' ? entry.tool_name : entry.type))
+  }
+
+  it('follows a turn that another process runs', async () => {
+    const types = await followedTypes('gate', /llm_call/)
+    expect(types).toEqual(['user_input', 'llm_call', 'gate', 'llm_call', 'turn_result'])
+  })
+
+  it('follows a call that ends while another one waits for approval', async () => {
+    const types = await followedTypes('gate and order', /request/)
+    expect(types).toEqual(['user_input', 'llm_call', 'request', 'gate', 'order', 'turn_result'])
   })
 
   it('says what is wrong', async () => {

@@ -1,4 +1,6 @@
 /** What is typed, and what it means: arguments, answers, expressions, names, models. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { memoryStore } from 'holdfast'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { problemWith } from '../../src/cli/answer.ts'
@@ -11,9 +13,10 @@ import { chooseModel } from '../../src/cli/config/choose-model.ts'
 import { COMMANDS, SHARED } from '../../src/cli/help.ts'
 import { freshId, keyOf, namedContext } from '../../src/cli/names.ts'
 import { didYouMean } from '../../src/cli/nearest.ts'
+import { Workspace } from '../../src/cli/workspace.ts'
 import { answerFrom } from '../../src/tool/index.ts'
 import { launch } from './gate/world.ts'
-import { Folders } from './kit.ts'
+import { FIXTURE, Folders } from './kit.ts'
 
 const request = (kind: string, more: object = {}) => ({ requestId: 'r', prompt: 'p', kind, ...more })
 
@@ -212,6 +215,26 @@ it('a first chat says what to type, and a later one does not', async () => {
   expect(first.both).toContain('Try: Write a note called shopping')
   expect(first.both).toContain('84')
   expect((await chat('/exit')).both).not.toContain('Try: ')
+})
+
+it('the last conversation is remembered while another process writes the same file', async () => {
+  const folders = new Folders()
+  onTestFinished(() => folders.remove())
+  const cwd = folders.make()
+  const open = await Workspace.load({ cwd, env: {} })
+  open.rememberContext('site', 'a')
+  // Taken by another process, as the name of its draft.
+  mkdirSync(join(cwd, '.holdfast/state.json.new'))
+  open.rememberContext('site', 'b')
+  expect(open.lastContext('site')).toBe('b')
+})
+
+it('a chat opens the conversation of the full name, with its agent', async () => {
+  const folders = new Folders()
+  onTestFinished(() => folders.remove())
+  const args = ['chat', '--config', FIXTURE, '--context', 'hasty:main']
+  const { both } = await launch({ args, isTTY: true, cwd: folders.make(), typed: ['/exit'] })
+  expect(both).toContain('hasty · scripted/model · main')
 })
 
 describe('the model', () => {

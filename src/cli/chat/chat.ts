@@ -46,6 +46,8 @@ export class Chat {
   ready: ReadyAgent
   id: string
   agent: Agent
+  /** The lines so far of a message that a backslash continues. */
+  readonly #lines: string[] = []
   /** Messages typed while a turn runs, not sent yet. */
   readonly #waiting: string[] = []
   /** Messages sent while a turn runs: that turn takes them, or each has a turn of its own. */
@@ -182,18 +184,13 @@ export class Chat {
 
   async #readMessage(): Promise<string | undefined> {
     const { editor, workspace } = this.options
-    const lines: string[] = []
     for (;;) {
-      const prompt = lines.length === 0 ? styled`${cyan('›')} ` : styled`${dim('…')} `
+      const prompt = this.#lines.length === 0 ? styled`${cyan('›')} ` : styled`${dim('…')} `
       const typed = await editor.read({ prompt })
       if (typed.type === 'end') this.print(NOTHING)
-      if (typed.type === 'interrupt' && this.#staysAfterInterrupt(lines)) continue
+      if (typed.type === 'interrupt' && this.#staysAfterInterrupt()) continue
       if (typed.type !== 'line') return undefined
-      const isOpen = /(^|[^\\])(\\\\)*\\$/.test(typed.text)
-      lines.push(isOpen ? typed.text.slice(0, -1) : typed.text)
-      if (isOpen) continue
-      const text = editor.expand(lines.join('\n')).trim()
-      lines.length = 0
+      const text = this.#messageEndingWith(typed.text)
       if (text === '') continue
       this.#isInterrupted = false
       remember(workspace.historyPath, text)
@@ -201,12 +198,16 @@ export class Chat {
     }
   }
 
+  /** The message that this line ends; empty if a backslash continues it. */
+  #messageEndingWith(line: string): string {
+    const isOpen = /(^|[^\\])(\\\\)*\\$/.test(line)
+    this.#lines.push(isOpen ? line.slice(0, -1) : line)
+    return isOpen ? '' : this.options.editor.expand(this.#lines.splice(0).join('\n')).trim()
+  }
+
   /** Ctrl-C at the prompt: drops the lines so far, or prints how to quit. */
-  #staysAfterInterrupt(lines: string[]): boolean {
-    if (lines.length > 0) {
-      lines.length = 0
-      return true
-    }
+  #staysAfterInterrupt(): boolean {
+    if (this.#lines.splice(0).length > 0) return true
     if (this.#isInterrupted) return false
     this.#isInterrupted = true
     this.print(dim('Press Ctrl-C again, or Ctrl-D, to leave.'))
@@ -263,13 +264,13 @@ export class Chat {
 
   /** Handles a line typed while a turn runs. */
   #receiveTyped(typed: Typed, { cancel, interrupt, leave }: Running): void {
-    const { editor, workspace } = this.options
+    const { workspace } = this.options
     if (typed.type !== 'line') {
       if (typed.type === 'interrupt') interrupt()
       else leave()
       return
     }
-    const text = editor.expand(typed.text).trim()
+    const text = this.#messageEndingWith(typed.text)
     if (text === '') return
     remember(workspace.historyPath, text)
     if (text === '/cancel') cancel()
@@ -289,7 +290,7 @@ export class Chat {
 
   /** Puts waiting messages back on the line: after a cancel or a deferred answer they may be unwanted. */
   #restoreWaiting(): void {
-    const text = this.#waiting.splice(0).join(' ')
+    const text = [...this.#waiting.splice(0), ...this.#lines.splice(0)].join(' ')
     if (text !== '') this.options.editor.prefill(text)
   }
 

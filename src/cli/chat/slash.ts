@@ -13,7 +13,7 @@ import { readAll } from '../read-exchanges.ts'
 import { wrongUsage } from '../refusal.ts'
 import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
 import { counted, cut, oneLine, padEnd } from '../terminal/text.ts'
-import type { Chat } from './chat.ts'
+import type { Chat, ChatOptions } from './chat.ts'
 
 interface SlashCommand {
   readonly name: string
@@ -152,12 +152,12 @@ async function changeAgent(chat: Chat, name: string): Promise<void> {
     return
   }
   const ready = await readyAgent(workspace, { agent: name, env })
-  await chat.move(await startingId(chat, ready.name), ready)
+  await chat.move(await startingId(chat.options, ready.name), ready)
 }
 
 /** The conversation to open first: the last one, unless it was erased. */
 export async function startingId(
-  { options: { workspace, store } }: Pick<Chat, 'options'>,
+  { workspace, store }: Pick<ChatOptions, 'workspace' | 'store'>,
   agent: string,
 ): Promise<string> {
   const id = workspace.lastContext(agent) ?? 'main'

@@ -3,9 +3,8 @@ import { type Styled, styled } from 'holdfast/terminal'
 import { Breakpoints } from '../chat/breakpoints.ts'
 import { Chat, type ChatOptions } from '../chat/chat.ts'
 import { completeSlash, modelNames, runSlash, startingId } from '../chat/slash.ts'
-import { EXIT } from '../exit-code.ts'
 import { FOREIGN } from '../gate/outputs.ts'
-import { idFrom, listContexts } from '../names.ts'
+import { idFrom, listContexts, namedContext } from '../names.ts'
 import { readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
 import { hasResearch, RESEARCH } from '../research/open-research.ts'
@@ -14,6 +13,7 @@ import { readHistory } from '../terminal/input-history.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { Screen } from '../terminal/screen.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
+import { endAtSignals } from './interruption.ts'
 
 export async function chat(context: CommandContext): Promise<number> {
   const { args, env, stdin, out } = context
@@ -22,8 +22,9 @@ export async function chat(context: CommandContext): Promise<number> {
       'chat needs a terminal. For scripts: holdfast run "…", or holdfast run - to read standard input.',
     )
   const workspace = await workspaceOf(context)
-  if (args.value('agent') === RESEARCH && hasResearch(workspace)) return researchChat(context, workspace)
-  const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
+  const named = args.value('agent') ?? namedContext(args.value('context') ?? '', workspace.names)?.agent
+  if (named === RESEARCH && hasResearch(workspace)) return researchChat(context, workspace)
+  const ready = await readyAgent(workspace, { agent: named, model: args.value('model'), env })
   const requestedId = idFrom(args.value('context'), ready.name)
   const store = workspace.openStore('create')
   const ids: string[] = []
@@ -63,15 +64,13 @@ export async function chat(context: CommandContext): Promise<number> {
     editor.close()
   }
   process.once('exit', tidyUp)
-  // The journal has everything: the next process resumes from it.
-  const end = (signal: 'SIGTERM' | 'SIGHUP') =>
-    process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
-  process.once('SIGTERM', end).once('SIGHUP', end)
+  const ignoreSignals = endAtSignals()
   try {
-    const id = requestedId ?? (await startingId({ options }, ready.name))
+    const id = requestedId ?? (await startingId(options, ready.name))
     return await new Chat(options, ready, id).run()
   } finally {
-    process.off('SIGTERM', end).off('SIGHUP', end).off('exit', tidyUp)
+    ignoreSignals()
+    process.off('exit', tidyUp)
     tidyUp()
     await Promise.all([store.close(), workspace.mcp?.close()])
   }

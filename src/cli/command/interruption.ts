@@ -1,4 +1,4 @@
-/** Signals to a running turn: SIGINT cancels it, SIGTERM pauses it. */
+/** Signals to a running turn: SIGINT cancels it, SIGTERM pauses or leaves it. */
 import type { Agent, Turn } from 'holdfast'
 import { EXIT } from '../exit-code.ts'
 
@@ -32,6 +32,20 @@ export interface Watch {
   /** Resolves when a signal has ended the process's work and the turn is parked; never otherwise. */
   readonly parked: Promise<Interrupted>
   stop(): void
+}
+
+/**
+ * Ends the process at SIGTERM and SIGHUP, after `leave`, until the returned function is called. The journal has
+ * everything: the next process resumes from it.
+ */
+export function endAtSignals(leave: (exitCode: number) => void = () => {}): () => void {
+  const end = (signal: 'SIGTERM' | 'SIGHUP') => {
+    const exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp
+    leave(exitCode)
+    process.exit(exitCode)
+  }
+  process.once('SIGTERM', end).once('SIGHUP', end)
+  return () => void process.off('SIGTERM', end).off('SIGHUP', end)
 }
 
 /** Directs signals to this turn. A second Ctrl-C ends the process at once. */

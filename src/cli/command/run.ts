@@ -30,7 +30,7 @@ export async function run(context: CommandContext): Promise<number> {
   const ready = await readyAgent(workspace, { agent: found.agent, model: args.value('model'), env })
   const id = found.id ?? idFrom(args.value('context'), ready.name) ?? timedId('run')
   const key = keyOf({ agent: ready.name, id })
-  if (mode !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
+  if (mode !== 'message') await workspace.peek((store) => findContext(store, key.contextId, []))
   const store = workspace.openStore('create')
   try {
     const agent = agentFor(ready, id, { store })
@@ -53,12 +53,7 @@ async function contextOf(
   const agents = Object.keys(workspace.agents)
   const named = namedContext(name, agents)
   if (named !== undefined || isNew || name.includes('/')) return named ?? {}
-  const store = workspace.openStore('read')
-  try {
-    return (await agentWith(store, name, agents)) ?? {}
-  } finally {
-    await store?.close()
-  }
+  return (await workspace.peek((store) => agentWith(store, name, agents))) ?? {}
 }
 
 type RunMode = 'message' | 'answer' | 'continue'
@@ -74,14 +69,6 @@ function modeOf({ args }: CommandContext): RunMode {
   return answers ? 'answer' : 'continue'
 }
 
-async function mustExist(store: Store | undefined, contextId: string): Promise<void> {
-  try {
-    await findContext(store, contextId, [])
-  } finally {
-    await store?.close()
-  }
-}
-
 interface TurnInput {
   readonly message: string | undefined
   readonly answers: readonly string[]
@@ -94,18 +81,24 @@ async function turnFor(agent: Agent, { message, answers }: TurnInput): Promise<T
   return agent.turn ?? agent.executeTurn(null)
 }
 
+/** An id before `=`; JSON and sentences with a `=` are values. */
+const UNKNOWN_ID = /^([^=\s"{[]+)=/
+
 async function answersFrom(agent: Agent, args: readonly string[]): Promise<Record<string, Json>> {
   const requests = await agent.requests()
   if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this conversation.')
   const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
   const waiting = `Waiting:${open}`
+  const [only, ...others] = requests
   const pairs = args.map((text): [string, Json] => {
-    const only = requests.length === 1 ? (requests[0]?.requestId ?? '') : ''
-    const [, id = only, value = text] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-    if (id === '') throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
-    const request = requests.find(({ requestId }) => requestId === id)
-    if (request === undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
-    return [id, answerFrom(request, value)]
+    const named = requests.find(({ requestId }) => text.startsWith(`${requestId}=`))
+    if (named !== undefined)
+      return [named.requestId, answerFrom(named, text.slice(named.requestId.length + 1))]
+    const [, id] = UNKNOWN_ID.exec(text) ?? []
+    if (id !== undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
+    if (only === undefined || others.length > 0)
+      throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
+    return [only.requestId, answerFrom(only, text)]
   })
   return Object.fromEntries(pairs)
 }

@@ -35,6 +35,7 @@ class WatchedServer {
   readonly #context: CommandContext
   #child: ChildProcess | undefined
   #isRestarting = false
+  #isStopping = false
 
   constructor(context: CommandContext) {
     this.#context = context
@@ -54,7 +55,8 @@ class WatchedServer {
     child.once('exit', () => {
       this.#child = undefined
       if (this.#isRestarting) this.start()
-      else err.write(styled`${dim('The server has ended. It starts again when a file changes.')}\n`)
+      else if (!this.#isStopping)
+        err.write(styled`${dim('The server has ended. It starts again when a file changes.')}\n`)
       this.#isRestarting = false
     })
   }
@@ -68,8 +70,10 @@ class WatchedServer {
     }
   }
 
+  /** Ends it for good. */
   kill(signal: NodeJS.Signals): void {
     this.#isRestarting = false
+    this.#isStopping = true
     this.#child?.kill(signal)
   }
 

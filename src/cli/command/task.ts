@@ -31,6 +31,7 @@ import { Screen } from '../terminal/screen.ts'
 import { counted, oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, columnsOf, openServers, workspaceOf } from './context.ts'
+import { endAtSignals } from './interruption.ts'
 
 /** The conversations of tasks, and the key of the last one. No agent has this name. */
 const AGENT = 'task'
@@ -127,7 +128,8 @@ class TaskSession {
     this.#context = context
     this.#of = of
     if (args.has('json')) return
-    if (stdin.isTTY && out.isTTY && err.isTTY) {
+    // An input that `-` has read to its end gives no answer.
+    if (stdin.isTTY && !stdin.readableEnded && out.isTTY && err.isTTY) {
       const screen = new Screen(out)
       this.#screen = screen
       this.#editor = new LineEditor({ input: stdin, output: out, history: [], complete: () => [[], ''] })
@@ -148,14 +150,13 @@ class TaskSession {
       this.#editor?.close()
     }
     const interrupt = () => this.#interrupt()
-    // The journal has everything: --continue goes on from it.
-    const end = (signal: 'SIGTERM' | 'SIGHUP') =>
-      process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
-    process.once('exit', tidyUp).on('SIGINT', interrupt).once('SIGTERM', end).once('SIGHUP', end)
+    process.once('exit', tidyUp).on('SIGINT', interrupt)
+    const ignoreSignals = endAtSignals((exitCode) => this.#leave(exitCode))
     try {
       return await this.#report(await this.#untilEnd(text))
     } finally {
-      process.off('exit', tidyUp).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end)
+      process.off('exit', tidyUp).off('SIGINT', interrupt)
+      ignoreSignals()
       tidyUp()
     }
   }
@@ -219,6 +220,13 @@ class TaskSession {
     if (this.#stop.signal.aborted) process.exit(EXIT.cancelled)
     this.#printer?.announce('stopping; press Ctrl-C again to leave at once')
     this.#stop.abort()
+  }
+
+  /** Prints that the task stays open. */
+  #leave(exitCode: number): void {
+    const left = { contextId: this.#of.key.contextId, exitCode, status: 'paused', reason: 'left' }
+    if (this.#printer === undefined) this.#context.out.json(outcomeLine(left))
+    this.#note(styled`left open. To go on: ${this.#continuing()}`)
   }
 
   async #report(results: TaskResults): Promise<number> {

@@ -59,20 +59,24 @@ async function follow(
 ): Promise<void> {
   let printed = 0
   for (;;) {
-    const entries = (await readTrace(store, key, { turn })).filter(isOver)
+    const found = await readTrace(store, key, { turn })
+    const hasEnded = found.some(({ type }) => type === 'turn_result')
+    // Of a running turn only what has ended: the rest has no place in the order yet.
+    const entries = found.filter((entry) => isOver(entry, hasEnded))
     const [first] = entries
     for (const entry of entries.slice(printed))
       if (args.has('json')) out.json(entry)
       else out.write(styled`${followLine(entry, first?.timestamp ?? 0, columnsOf(out))}\n`)
     printed = entries.length
-    if (entries.some(({ type }) => type === 'turn_result')) break
+    if (hasEnded) break
     await sleep(POLL_MS)
   }
   if (!args.has('json')) out.write(styled`\n`)
 }
 
-function isOver(entry: TraceEntry): boolean {
-  return !('status' in entry) || entry.status !== 'running'
+function isOver(entry: TraceEntry, hasEnded: boolean): boolean {
+  if (!('status' in entry)) return true
+  return entry.status !== 'running' && (hasEnded || entry.status !== 'waiting')
 }
 
 function followLine(entry: TraceEntry, start: number, columns: number): string {

@@ -2,12 +2,13 @@
  * The options of a task: from the arguments, and from the file that a task leaves in the folder of conversations, so that
  * `--continue` works on with the same folder, criteria and policy.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Criterion } from 'holdfast/flows'
 import { type ApprovalPolicyOptions, approvalPolicy, type Plugin } from 'holdfast/plugins'
 import type { ParsedArguments } from '../arguments.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
+import { replaceJson } from '../replace-json.ts'
 
 export interface TaskOptions {
   /** The working folder. */
@@ -88,8 +89,7 @@ export function policyFrom(file: string, cwd: string): Plugin {
 export function saveTask(folder: string, id: string, options: TaskOptions): void {
   const path = pathOf(folder, id)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  writeFileSync(`${path}.new`, `${JSON.stringify(options, undefined, 2)}\n`, { mode: 0o600 })
-  renameSync(`${path}.new`, path)
+  replaceJson(path, options)
 }
 
 /** True if a task with this id began here. */

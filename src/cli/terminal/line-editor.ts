@@ -12,6 +12,7 @@ import {
   type Output,
   PASTE_MARKS_OFF,
   PASTE_MARKS_ON,
+  SHOW_CURSOR,
   type Styled,
   styled,
   typeable,
@@ -40,6 +41,8 @@ export interface ReadOptions {
 }
 
 type Mode = 'shown' | 'hidden' | 'secret'
+
+const RESUME_MS = 50
 
 export class LineEditor {
   readonly #options: LineEditorOptions
@@ -71,6 +74,7 @@ export class LineEditor {
     })
     this.#rl.on('line', (line) => this.#deliver({ type: 'line', text: line }))
     this.#rl.on('SIGINT', () => this.#deliver({ type: 'interrupt' }))
+    this.#rl.on('SIGTSTP', () => this.#suspend())
     this.#rl.on('close', () => {
       this.#isClosed = true
       this.#deliver({ type: 'end' })
@@ -121,12 +125,16 @@ export class LineEditor {
 
   /** Prints lines above the one being typed, which does not change. */
   printAbove(text: Styled): void {
-    const { output } = this.#options
     const { rows } = this.#rl.getCursorPos()
-    output.write(styled`${LINE_START}${cursorUp(rows)}${ERASE_BELOW}${text}\n`)
+    this.#options.output.write(styled`${LINE_START}${cursorUp(rows)}${ERASE_BELOW}${text}\n`)
+    this.#redraw()
+  }
+
+  /** Draws prompt and line from the start of an empty row. */
+  #redraw(): void {
     // The editor moves up by the rows that it drew last, and now it is on the first.
     Object.assign(this.#rl, { prevRows: 0 })
-    if (this.#mode === 'secret') output.echo(this.#rl.getPrompt())
+    if (this.#mode === 'secret') this.#options.output.echo(this.#rl.getPrompt())
     else this.#rl.prompt(true)
   }
 
@@ -171,6 +179,24 @@ export class LineEditor {
   #deliver(typed: Typed): void {
     if (this.#listener !== undefined) this.#listener(typed)
     else if (typed.type === 'line') this.#early.push(typed.text)
+  }
+
+  /** Ctrl-Z: returns the terminal to the shell. Node's own handling reads no key after `fg`. */
+  #suspend(): void {
+    const { output } = this.#options
+    output.write(styled`${PASTE_MARKS_OFF}${SHOW_CURSOR}`)
+    this.#keys.setRawMode(false)
+    // The whole job, as a terminal does: a launcher such as npx stops, too.
+    process.kill(0, 'SIGTSTP')
+    // Fires after `fg`; at once where no shell can stop the process, such as in a container.
+    setTimeout(() => this.#resume(), RESUME_MS)
+  }
+
+  #resume(): void {
+    if (this.#isClosed) return
+    this.#keys.setRawMode(true)
+    this.#options.output.write(PASTE_MARKS_ON)
+    if (this.isReading) this.#redraw()
   }
 
   /** One line is inserted as if typed. Several become a short label, which `expand` replaces when the line is sent. */

@@ -34,7 +34,11 @@ export function waterfallLines(tree: TraceTree, { columns, now }: WaterfallOptio
   const width = Math.min(columns, MOST_COLUMNS)
   const rows = rowsOf(tree, 0)
   const times = rows.flatMap(({ entry }) => [entry.timestamp, endOf(entry, now)])
-  const span = { from: Math.min(...times), to: Math.max(...times) }
+  // Not as arguments: a long conversation has more than a call may have.
+  const span = {
+    from: times.reduce((first, time) => Math.min(first, time), Number.POSITIVE_INFINITY),
+    to: times.reduce((last, time) => Math.max(last, time), 0),
+  }
   const label = Math.max(16, Math.floor(width * 0.45))
   const bars = Math.max(8, width - label - DURATION - 2)
   return rows.map((row) => rowLine(row, { span, label, bars, now }))

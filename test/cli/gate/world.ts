@@ -24,6 +24,8 @@ export interface Launch {
   readonly cwd: string
   /** Lines to type, each at the next prompt. */
   readonly typed?: readonly string[]
+  /** All of the input, for a command that reads it to its end. */
+  readonly input?: string
   /** Requests of a program, each written when the one before is answered. */
   readonly requests?: readonly object[]
 }
@@ -55,7 +57,8 @@ export class Recorder {
 const ESC = '\u001b'
 const PROMPT = new RegExp(`› ${ESC}\\[\\d+G$|\\[y/N\\] ${ESC}\\[\\d+G$`)
 
-export async function launch({ args, isTTY, cwd, typed = [], requests = [] }: Launch): Promise<Recorded> {
+export async function launch(options: Launch): Promise<Recorded> {
+  const { args, isTTY, cwd, typed = [], input, requests = [] } = options
   const both = { text: '' }
   const stdout = new Recorder(isTTY, both)
   const stderr = new Recorder(isTTY, both)
@@ -65,6 +68,7 @@ export async function launch({ args, isTTY, cwd, typed = [], requests = [] }: La
   outputs.foreign.take(foreign)
   shared.print = (text) => foreign.write(text)
   const keys = Object.assign(new PassThrough(), { isTTY, setRawMode: () => keys })
+  if (input !== undefined) keys.end(input)
   const stdin = keys as unknown as CommandEnvironment['stdin']
   // No time passes: a slow machine must not show how long a call took.
   const now = performance.now.bind(performance)
