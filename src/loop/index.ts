@@ -44,6 +44,7 @@ export { type LoopSteps, runLoop } from './run-loop.ts'
 export { cutResult, isLarge } from './shorten.ts'
 export {
   type ContextTelemetry,
+  contained,
   type ObservedContext,
   type ObservedRequest,
   type ObservedStep,

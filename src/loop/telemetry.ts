@@ -2,7 +2,7 @@
  * The port for logs, metrics and spans: what happens to the turns that this process drives. Implementations must not
  * wait and cannot fail a turn: their exceptions are reported once, as a warning of the process, and ignored.
  */
-import { warnOnce } from '../base/index.ts'
+import { isPromise, warnOnce } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import {
   type ContextKey,
@@ -177,9 +177,12 @@ export function onceOnly<T>(work: () => T): () => T {
   return () => (done ??= { result: work() }).result
 }
 
-function contained<T>(work: () => T): T | undefined {
+/** Runs code of an observer: its exceptions, and rejections of the promise that it may return, are reported and ignored. */
+export function contained<T>(work: () => T): T | undefined {
   try {
-    return work()
+    const result = work()
+    if (isPromise(result)) result.then(undefined, report)
+    return result
   } catch (error) {
     report(error)
     return undefined

@@ -68,17 +68,15 @@ export function standardError(): Console {
   shared ??= new Console({
     isTTY: process.stderr.isTTY,
     on: (event, listener) => process.stderr.on(event, listener),
-    // A closed pipe must not end the process: nobody reads there any more.
-    write: (text: string) => {
-      process.stderr.once('error', ignore)
-      process.stderr.write(text)
-      process.stderr.off('error', ignore)
-    },
+    write: (text: string) => process.stderr.write(text, ignoreError),
   })
   return shared
 }
 
-function ignore(): void {}
+/** A closed pipe must not end the process: nobody reads there any more. The stream emits the error after this call. */
+function ignoreError(error: Error | null | undefined): void {
+  if (error && process.stderr.listenerCount('error') === 0) process.stderr.once('error', () => {})
+}
 
 /** @param key the agent's own conversation; others below it are indented, and their replies are not streamed */
 export function consoleLog(key: ContextKey, out: Console): Telemetry {

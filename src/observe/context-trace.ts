@@ -18,7 +18,7 @@ export class ContextTrace {
     this.#reader.read(entry)
     const ended = this.#reader.drain()
     // A turn that waits is continued by a later one, with the same calls.
-    if (entry.type === 'turn.end' && !isWaiting(entry.data.outcome)) this.#reader = new TraceReader()
+    if (entry.type === 'turn.end' && !isWaiting(entry.data.outcome)) this.#reader = this.#reader.next()
     return ended
   }
 }

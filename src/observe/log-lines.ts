@@ -111,7 +111,7 @@ function modelLine(
   { model, duration_ms = 0, usage, status, error, iteration }: Extract<TraceEntry, { type: 'llm_call' }>,
   { data }: Entry,
 ): Part {
-  const { content = [], error: failed } = data as Partial<EntryData['model.end']>
+  const { content = [], finish, error: failed } = data as Partial<EntryData['model.end']>
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [part.tool] : []))
   const text = replyText(content)
   const reply = calls.length > 0 ? `calls ${calls.join(', ')}` : quoted(text)
@@ -122,7 +122,7 @@ function modelLine(
     level: status === 'success' ? 'info' : 'warn',
     message:
       status === 'success'
-        ? `model ${model} replied ${took}, ${usageText(usage)}: ${reply}`
+        ? `model ${model} ${finish === 'aborted' ? 'was stopped' : 'replied'} ${took}, ${usageText(usage)}: ${reply}`
         : `model ${model} ${status === 'error' ? 'failed' : 'was stopped'} ${took}${after}${because(error)}`,
     fields: {
       model,

@@ -1,5 +1,5 @@
 /** The observer that writes to a logger of the user's. */
-import type { Telemetry } from '../loop/index.ts'
+import { contained, type Telemetry } from '../loop/index.ts'
 import { invalidOption, shown } from '../protocol/index.ts'
 import { visible } from '../terminal/index.ts'
 import { type LogLevel, type LogRecord, logLines } from './log-lines.ts'
@@ -48,11 +48,12 @@ function callWithFields(
   { level, turn, message, fields, error }: LogRecord,
   place: object,
 ): void {
-  logger[level]?.({ ...place, turn, ...fields, ...(error === undefined ? {} : { err: error }) }, message)
+  const all = { ...place, turn, ...fields, ...(error === undefined ? {} : { err: error }) }
+  contained(() => logger[level]?.(all, message))
 }
 
 function callText(logger: Logger, { level, turn, message, error }: LogRecord, place: string): void {
   const line = visible(`holdfast ${place}${turn === 0 ? '' : `#${turn}`} ${message}`)
   const log = logger as unknown as Record<LogLevel, ((text: string) => unknown) | undefined>
-  log[level]?.(error === undefined ? line : `${line}\n${stackText(error)}`)
+  contained(() => log[level]?.(error === undefined ? line : `${line}\n${stackText(error)}`))
 }

@@ -7,6 +7,7 @@ import { END, graph, list, START } from '../../src/graph/index.ts'
 import type { Logger } from '../../src/observe/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { bench, calls, probe } from '../turn/kit.ts'
+import { warningsDuring } from './log-kit.ts'
 
 type Call = readonly [level: string, fields: Record<string, unknown>, message: string]
 
@@ -166,6 +167,15 @@ describe('a logger', () => {
     const broken = { info: noSuchBag, warn: noSuchBag, error: noSuchBag }
     const { agent } = bench({ script: ['Done.'], logger: broken })
     expect(await agent.input('Go')).toBe('Done.')
+  })
+
+  it('that rejects changes nothing', async () => {
+    const rejects = () => Promise.reject(new Error('The collector is down.'))
+    const warnings = await warningsDuring(async () => {
+      const { agent } = bench({ script: ['Done.'], logger: { info: rejects, warn: rejects, error: rejects } })
+      expect(await agent.input('Go')).toBe('Done.')
+    })
+    expect(warnings).toContain('An observer of turns failed, and was ignored: The collector is down.')
   })
 
   it('is checked', () => {

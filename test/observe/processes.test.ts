@@ -1,4 +1,6 @@
 /** Logs of real processes: how they end, and several that share the files of one name. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -54,4 +56,16 @@ it('a process that is killed leaves whole lines and a whole file, and the next o
   expect(stderr.replaceAll(/\d+/g, 'N')).toBe(
     '› clerk Message N\nReply N of N\n◦ scripted/model N tokens, Nms\n● stop in Nms, N tokens\n',
   )
+})
+
+it('a process that prints to a closed pipe goes on', async () => {
+  const home = newFolder()
+  const child = fork(MODULE, [home, 'print', '3'], {
+    env: { ...process.env, HOLDFAST_HOME: home },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  child.stderr?.destroy()
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(logOf(home)).toHaveLength(3 * 3)
 })

@@ -173,6 +173,7 @@ describe('an observer of turns', () => {
     const wrong = (): never => {
       throw new Error('The observer is broken.')
     }
+    const rejects = () => Promise.reject(new Error('The observer is broken.')) as never
     const look = probe('look')
     const telemetry: Telemetry[] = [
       { context: wrong },
@@ -184,6 +185,13 @@ describe('an observer of turns', () => {
           within: wrong,
           thrown: wrong,
           completing: async () => wrong(),
+        }),
+      },
+      {
+        context: () => ({
+          entry: rejects,
+          delta: rejects,
+          step: (_, work) => work().then(wrong) as never,
         }),
       },
       {

@@ -7,7 +7,17 @@ import { flushLogs } from '../../src/observe/index.ts'
 import { appendLines } from '../../src/observe/log-file.ts'
 import { fileNameOf } from '../../src/observe/log-folder.ts'
 import { faultyStore, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
-import { asking, type BenchOptions, bench, calls, journal, openSqlite, probe, until } from '../turn/kit.ts'
+import {
+  asking,
+  type BenchOptions,
+  bench,
+  calls,
+  gate,
+  journal,
+  openSqlite,
+  probe,
+  until,
+} from '../turn/kit.ts'
 import { filesIn, logLines, newFolder, warningsDuring } from './log-kit.ts'
 
 /** An agent with a text log and nothing else, and the lines of it. */
@@ -82,6 +92,33 @@ describe('a text log', () => {
       'INFO  talk#1 tool choose {} waits',
       'INFO  talk#1 turn ended: input-required in …, 6 tokens',
       'WARN  talk turn refused (shutdown): The agent of talk was shut down. Call start() to continue; nothing is lost.',
+    ])
+  })
+
+  it('has a message that waited for the turn before it', async () => {
+    const held = gate()
+    const { agent, lines } = logged({
+      script: [calls('slow'), 'One.', 'Two.'],
+      tools: [probe('slow', () => held.promise)],
+    })
+    const first = agent.executeTurn('First')
+    const second = agent.executeTurn('Second', { whileBusy: 'queue' })
+    held.resolve()
+    await Promise.all([first.outcome, second.outcome])
+    expect(lines().filter((line) => line.includes('began'))).toEqual([
+      '01.000Z INFO  talk#1 turn began: "First"',
+      '01.000Z INFO  talk#2 turn began: "Second"',
+    ])
+  })
+
+  it('has a model call that a cancel stopped', async () => {
+    const { agent, lines } = logged({ script: [{ stall: true, after: 'Half a reply' }] })
+    const turn = agent.executeTurn('Go')
+    for await (const { type } of turn) if (type === 'text.delta') break
+    await agent.cancel()
+    await turn.outcome
+    expect(lines().slice(1, 2)).toEqual([
+      '01.000Z INFO  talk#1 model scripted/model was stopped in 0ms, 9 tokens: "Half a reply"',
     ])
   })
 
