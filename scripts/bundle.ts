@@ -27,6 +27,8 @@ export async function bundle({ dir = 'dist', programs = [] }: BundleOptions = {}
     platform: 'node',
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
     transform: { target: 'es2024' },
+    // Every log is an error, and these depend on the speed of the machine.
+    checks: { bundlerTimings: false },
     plugins: [filesByPath],
     onLog: (_level, log) => {
       throw new Error(log.message)

@@ -12,7 +12,7 @@ import { helpIfAsked, UsageError } from './usage.ts'
 const HELP = `npm run reflex -- [SETS] [SEED] [options]
 Plays written wordings and SETS (200) generated sets of tools, from SEED (1), against the built-in model.
   --file NAME   one file of wordings only: ${WORDING_FILES.join(', ')}
-  --stories     prints the faults, but for held-out wordings and those of validation`
+  --stories     prints the faults, but for held-out and sealed wordings`
 
 helpIfAsked(HELP)
 const { values, positionals } = parseArgs({
@@ -44,7 +44,7 @@ for (const file of files) {
   progress.end()
   if (judged.length === 0) console.log(`\n${file} wordings: none are written yet`)
   else report(`${file} wordings, ${judged.length} messages`, judged, { right: 0.95, wrong: 0.005 })
-  if (file !== 'held-out' && file !== 'validation') tellStories(judged)
+  if (file !== 'held-out' && file !== 'sealed') tellStories(judged)
 }
 for (const [name, way] of values.file === undefined ? Object.entries(phrases) : []) {
   const judged: Judged[] = []

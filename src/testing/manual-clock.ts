@@ -49,7 +49,8 @@ export class ManualClock implements Clock, Timer {
     this.#now += ms
     this.#elapsed += ms
     const due = [...this.#waits].filter(({ until }) => until <= this.#elapsed)
-    for (const { wake } of due.toSorted((a, b) => a.until - b.until)) wake()
+    // An earlier one may have cancelled a later one.
+    for (const each of due.toSorted((a, b) => a.until - b.until)) if (this.#waits.has(each)) each.wake()
   }
 
   /** The number of pending timers, so that a test can wait for one before it advances. */

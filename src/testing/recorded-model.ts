@@ -55,9 +55,17 @@ interface RecordedCall {
   readonly left?: true
 }
 
-interface RecordedError {
-  readonly message: string
+/** The texts that tell the kind of a failure, of an error and of those that it wraps. */
+interface RecordedCause {
+  readonly message?: string
   readonly name?: string
+  readonly type?: string
+  readonly code?: string | number
+  readonly cause?: RecordedCause
+}
+
+interface RecordedError extends RecordedCause {
+  readonly message: string
   readonly statusCode?: number
   readonly isRetryable?: boolean
   readonly responseHeaders?: { readonly 'retry-after': string }
@@ -267,17 +275,30 @@ function shown(value: unknown): string {
 
 /** An error without its headers, its request and its stack. */
 function errorOf(error: unknown, refused: boolean): RecordedError {
-  const { message, name, statusCode, isRetryable, responseHeaders } = (
-    isObject(error) ? error : { message: String(error) }
-  ) as Partial<RecordedError>
+  const fields = isObject(error) ? error : { message: String(error) }
+  const { message, statusCode, isRetryable, responseHeaders } = fields as Partial<RecordedError>
   const wait = responseHeaders?.['retry-after']
   return {
+    ...causeOf(fields, 0),
     message: typeof message === 'string' ? message : JSON.stringify(error),
-    ...(typeof name === 'string' && name !== 'Error' ? { name } : {}),
     ...(typeof statusCode === 'number' ? { statusCode } : {}),
     ...(typeof isRetryable === 'boolean' ? { isRetryable } : {}),
     ...(typeof wait === 'string' ? { responseHeaders: { 'retry-after': wait } } : {}),
     ...(refused ? { refused } : {}),
+  }
+}
+
+const DEEPEST = 5
+
+function causeOf(fields: Readonly<Record<string, unknown>>, depth: number): RecordedCause {
+  const { message, name, type, code } = fields
+  const inner = [fields['data'], fields['error'], fields['cause']].find(isObject)
+  return {
+    ...(typeof message === 'string' ? { message } : {}),
+    ...(typeof name === 'string' && name !== 'Error' ? { name } : {}),
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(inner === undefined || depth === DEEPEST ? {} : { cause: causeOf(inner, depth + 1) }),
   }
 }
 

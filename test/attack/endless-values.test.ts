@@ -42,7 +42,7 @@ const VALUES: Readonly<Record<string, () => unknown>> = {
     return new Proxy({}, handler)
   },
   'a toJSON without end': () => again(),
-  'a text of 70 MB': () => 'x'.repeat(70_000_000),
+  'a text of 40 MB': () => 'x'.repeat(40_000_000),
   bytes: () => new Uint8Array(1_000_000),
   'Maps of Maps': () => new Map([[1, new Map([[2, folded()]])]]),
   'an error of errors': () => {

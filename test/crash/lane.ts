@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { build } from 'vite'
 import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { checkSqlite } from '../../src/store/sqlite/repair/index.ts'
@@ -30,6 +29,7 @@ export class Nest {
   static async build(): Promise<Nest> {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'))
     if (isBuilt()) return new Nest(folder, programFile('test/crash/child.ts'))
+    const { build } = await import('vite')
     await build({
       configFile: false,
       logLevel: 'error',

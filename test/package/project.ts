@@ -37,7 +37,7 @@ export function pack(folder: string): Packed {
 
 export function install(folder: string, tarball: string): void {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
+  run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
   for (const file of ['probe.ts', 'contract.ts', 'agent.ts', 'entries.ts'])
     cpSync(join('test/package/consumer', file), join(folder, file))
   // Under its own name only there: here it would hide the project's, and with it where `holdfast` is found.

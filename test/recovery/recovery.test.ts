@@ -36,14 +36,14 @@ async function wrongAfter(
 }
 
 describe('a conversation whose process dies at any point comes to the same end in another', () => {
-  /** Every fourth crash, a different fourth for each conversation: neighbours are much alike. */
-  const fourth = (play: Script) => (_: Death, index: number) =>
-    isThorough || index % 4 === PLAYS.indexOf(play) % 4
+  /** Every sixth crash, a different sixth for each conversation: neighbours are much alike. */
+  const sixth = (play: Script) => (_: Death, index: number) =>
+    isThorough || index % 6 === PLAYS.indexOf(play) % 6
   it.each(PLAYS)('$name', async (play) => {
     const whole = await playOut(play, [])
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
-    for (const death of deathsOf(whole).filter(fourth(play))) {
+    for (const death of deathsOf(whole).filter(sixth(play))) {
       wrong.push(...(await wrongAfter(play, [death], { whole: whole.text })))
       points.one += 1
     }
@@ -63,7 +63,7 @@ it('a tool that says that nothing has happened, and is wrong, is noticed', async
 
 describe('and in a third when the second one dies too', { timeout: isThorough ? 3_600_000 : 600_000 }, () => {
   /** Every n-th of them: neighbours are much alike. */
-  const [firsts, seconds] = isThorough ? [1, 1] : [5, 4]
+  const [firsts, seconds] = isThorough ? [1, 1] : [7, 5]
   const nth = (n: number) => (_: Death, index: number) => index % n === n - 1
   const chosen = PLAYS.filter(({ name }) =>
     ['two tools at once', 'approval that is given', 'sub-agent with', 'only when it must'].some((word) =>
@@ -104,7 +104,7 @@ describe('the same on SQLite, with a connection for each process', () => {
     const whole = await playOut(play, [], bench)
     const wrong: string[] = []
     // The deaths between are tried in memory.
-    for (const death of deathsOf(whole).filter((_, index) => isThorough || index % 7 === 1)) {
+    for (const death of deathsOf(whole).filter((_, index) => isThorough || index % 11 === 1)) {
       wrong.push(...(await wrongAfter(play, [death], { whole: whole.text, bench })))
       points.onFile += 1
       for (const store of stores.splice(0)) await store.close()
