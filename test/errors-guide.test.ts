@@ -32,6 +32,16 @@ it('has every kind of failure of a model', () => {
   expect(listed('| kind |').toSorted()).toEqual(kinds.toSorted())
 })
 
+it('has every code and name that results of calls have for the model', () => {
+  const names = ['ungrounded', 'unreadable-arguments']
+  const codes = [...unionIn('src/tool/tool-errors.ts', 'CallErrorCode'), ...names]
+  expect(listed('## Codes that the model reads').toSorted()).toEqual(codes.toSorted())
+  const texts = ['src/grounding/refusal.ts', 'src/turn/grounding.ts'].map((file) =>
+    readFileSync(file, 'utf8'),
+  )
+  expect(names.map((name) => texts.findIndex((text) => text.includes(`error: '${name}'`)))).toEqual([0, 1])
+})
+
 it('has every code that turns write into outcomes, results and warnings', () => {
   const rooms = '{agent,drive,graph,grounding,journal,loop,model,plugin,tool,turn}'
   const files = globSync(`src/${rooms}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'))
@@ -41,13 +51,10 @@ it('has every code that turns write into outcomes, results and warnings', () => 
   )
   const constants = ['over-max-messages', 'prompt-cut', 'input-dropped']
   for (const code of constants) expect(texts.some((text) => text.includes(`= '${code}'`))).toBe(true)
-  const further = [
-    ...listed('## Codes of outcomes', '`error.kind` of'),
-    ...listed('## Codes that the model reads'),
-    ...listed('## Warnings'),
-  ]
+  const further = [...listed('## Codes of outcomes', '`error.kind` of'), ...listed('## Warnings')]
   const codes = new Set([...written, ...constants])
+  const ofCalls = listed('## Codes that the model reads')
   codes.delete('HOLDFAST')
-  expect([...codes].filter((code) => !further.includes(code) && !THROWN.includes(code))).toEqual([])
+  expect([...codes].filter((code) => ![...further, ...ofCalls, ...THROWN].includes(code))).toEqual([])
   expect(further.filter((code) => !codes.has(code))).toEqual([])
 })

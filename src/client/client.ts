@@ -70,9 +70,9 @@ export interface SourcePassage {
 }
 
 export interface HoldfastClient {
-  /** The names of agents and graphs. */
+  /** The names of agents: they take a message. */
   agents(): Promise<readonly string[]>
-  /** Those of them that are graphs: they take `values` instead of a message. */
+  /** The names of graphs: they take `values` instead of a message. */
   graphs(): Promise<readonly string[]>
   /** A new conversation; it exists with its first message. */
   create(agent: string): Promise<ConversationClient>

@@ -39,7 +39,7 @@ export interface TurnConfig<Output = unknown> {
    * hooks before and after it.
    */
   readonly toolConcurrency?: number
-  /** Hooks: functions that read and change a turn, at thirteen points of its life. */
+  /** Hooks: functions that read and change a turn, at fixed points of its life. */
   readonly on?: Hooks
   /** Hooks, tools and parts of the prompt in bundles. The first one's hooks run first. */
   readonly plugins?: readonly Plugin[]
