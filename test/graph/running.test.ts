@@ -329,6 +329,26 @@ describe('a node that fails', () => {
     expect([(await flow.stream({}).outcome).status, tried]).toEqual(['failed', 1])
   })
 
+  it('is tried again by an error, also if it threw none', async () => {
+    const errors: unknown[] = []
+    let tried = 0
+    const works = [
+      () => new Promise<never>(() => {}),
+      async () => ({ notes: 1n }) as never,
+      async () => ({ notes: 'x' }),
+    ]
+    const flow = graph({ state })
+      .addNode('bad', () => (works[tried++] ?? works[2])?.(), {
+        timeoutMs: 20,
+        retry: { attempts: 3, waitMs: 0, when: (error) => errors.push((error as { code: unknown }).code) > 0 },
+      })
+      .addEdge(START, 'bad')
+      .addEdge('bad', END)
+      .compile({ graceMs: 0 })
+    const { status } = await flow.stream({}).outcome
+    expect([status, errors]).toEqual(['completed', ['timeout', 'invalid-update']])
+  })
+
   it('is not waited for longer than it may take', async () => {
     const signals: boolean[] = []
     const flow = graph({ state })
