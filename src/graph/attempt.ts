@@ -249,7 +249,7 @@ export class Attempt implements StepCaller {
     if (typeof runnable?.['~run'] !== 'function')
       throw invalid(
         'invalid-option',
-        `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
+        `node ${this.node.name} has nothing to run under the key ${quote(key)}: pass an agentNode() or a compiled graph`,
       )
     checkPublic(this.run, 'key of what it runs', key)
     this.#claimKey(this.#childKeys, key, 'runs two with the key')

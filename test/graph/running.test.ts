@@ -349,6 +349,21 @@ describe('a node that fails', () => {
     expect([status, errors]).toEqual(['completed', ['timeout', 'invalid-update']])
   })
 
+  it('fails with a text also if it throws a value that nobody can read', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const flow = graph({ state })
+      .addNode('bad', async (_, { step }) => {
+        await step('worse', () => Promise.reject(proxy as Error)).catch(() => {})
+        throw proxy as Error
+      })
+      .addEdge(START, 'bad')
+      .addEdge('bad', END)
+      .compile()
+    const { error } = await flow.stream({}).outcome
+    expect(error?.message).toBe('The node threw something that cannot be read.')
+  })
+
   it('is not waited for longer than it may take', async () => {
     const signals: boolean[] = []
     const flow = graph({ state })
