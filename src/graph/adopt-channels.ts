@@ -28,7 +28,10 @@ function gainedChannels(
 }
 
 /** The values of channels whose kind the code has changed, in the form of the new kind. */
-export function convertedChanges(definition: GraphDefinition, position: GraphPosition | undefined): JsonObject {
+export function convertedChanges(
+  definition: GraphDefinition,
+  position: GraphPosition | undefined,
+): JsonObject {
   if (position === undefined) return {}
   return Object.fromEntries(
     changedKinds(definition, position).flatMap(([channel, kind]) => {
@@ -38,7 +41,10 @@ export function convertedChanges(definition: GraphDefinition, position: GraphPos
   )
 }
 
-function changedKinds({ kinds }: GraphDefinition, { channels: known }: GraphPosition): [string, ChannelKind][] {
+function changedKinds(
+  { kinds }: GraphDefinition,
+  { channels: known }: GraphPosition,
+): [string, ChannelKind][] {
   return Object.entries(kinds).filter(
     ([channel, kind]) => !Object.hasOwn(known, channel) || known[channel] !== kind,
   )

@@ -1,16 +1,7 @@
 /** Invalid calls of a graph and invalid questions are refused with the valid form. */
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
-import {
-  constant,
-  END,
-  graph,
-  merge,
-  type NodeContext,
-  reduce,
-  START,
-  value,
-} from '../../src/graph/index.ts'
+import { constant, END, graph, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
 

@@ -340,7 +340,11 @@ describe('a node that fails', () => {
     const flow = graph({ state })
       .addNode('bad', () => (works[tried++] ?? works[2])?.(), {
         timeoutMs: 20,
-        retry: { attempts: 3, waitMs: 0, when: (error) => errors.push((error as { code: unknown }).code) > 0 },
+        retry: {
+          attempts: 3,
+          waitMs: 0,
+          when: (error) => errors.push((error as { code: unknown }).code) > 0,
+        },
       })
       .addEdge(START, 'bad')
       .addEdge('bad', END)

@@ -32,17 +32,17 @@ export function pairUp(items: readonly HistoryItem[], note: Note): readonly Pair
   const settle = settling(items, note)
   const early: FoundResult[] = []
   for (const found of resultsIn(items)) {
-    const named = candidates(found.result)
-    const call = named?.newestOpen(found.index)
+    const alike = candidates(found.result)
+    const call = alike?.newestOpen(found.index)
     if (call !== undefined) settle(call, found)
-    else if (named?.hasBefore(found.index)) note(found.at, 'result-duplicate', duplicateText(found.result))
+    else if (alike?.hasBefore(found.index)) note(found.at, 'result-duplicate', duplicateText(found.result))
     else early.push(found)
   }
   for (const found of early) {
-    const named = candidates(found.result)
-    const call = named?.oldestOpen()
+    const alike = candidates(found.result)
+    const call = alike?.oldestOpen()
     if (call !== undefined) settle(call, found)
-    else if (named !== undefined) note(found.at, 'result-duplicate', duplicateText(found.result))
+    else if (alike !== undefined) note(found.at, 'result-duplicate', duplicateText(found.result))
     else note(found.at, 'result-orphan', orphanText(found.result))
   }
   return calls
@@ -116,8 +116,8 @@ function matching(calls: readonly PairedCall[]): (result: ForeignResult) => Cand
     ({ call }) => call.tool,
   )
   return ({ id, tool }) => {
-    const named = tool === undefined ? undefined : (id === undefined ? byTool : unnamed).get(tool)
-    return id === undefined ? named : (byId.get(id) ?? named)
+    const byName = tool === undefined ? undefined : (id === undefined ? byTool : unnamed).get(tool)
+    return id === undefined ? byName : (byId.get(id) ?? byName)
   }
 }
 
