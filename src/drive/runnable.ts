@@ -69,6 +69,7 @@ export async function runChild(child: Child, below: ChildContext): Promise<TurnO
       const turn = await resumeOrBegin(child, below)
       for await (const event of turn) below.childScope.forward(under(below.name, event))
       const outcome = await turn.outcome
+      if (outcome.status === 'cancelled' && (await isOfEarlier(turn, below))) continue
       const requests = await child.requests()
       // Its requests may have expired meanwhile: then it can continue.
       if (!waits(outcome) || requests.length > 0) return attachCause({ ...outcome, requests }, outcome.cause)
@@ -113,6 +114,11 @@ const ATTEMPT = '~attempt'
 /** The metadata stored with the turns of a child. */
 export function metadataBelow({ metadata, attempt = 1 }: ChildContext): JsonObject {
   return attempt > 1 ? { ...metadata, [ATTEMPT]: attempt } : metadata
+}
+
+/** True for the turn of an earlier attempt that the caller cancelled, and not with this one: this one continues it. */
+async function isOfEarlier(turn: TurnView, { attempt = 1, signal }: ChildContext): Promise<boolean> {
+  return !signal.aborted && (await attemptOf(turn)) < attempt
 }
 
 async function attemptOf(turn: TurnView): Promise<number> {

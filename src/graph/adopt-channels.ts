@@ -1,6 +1,6 @@
 /** Adds the channels that the graph's code has gained or changed since its run began to the run. */
 import { type GraphPosition, valueIn } from '../journal/index.ts'
-import type { ChannelKinds, EntryData, Json, JsonObject } from '../protocol/index.ts'
+import type { ChannelKind, ChannelKinds, EntryData, Json, JsonObject } from '../protocol/index.ts'
 import type { GraphDefinition } from './definition.ts'
 import type { Run } from './run.ts'
 import { initialChanges } from './update.ts'
@@ -15,26 +15,42 @@ export function adoptChannels(run: Run): void {
 
 function gainedChannels(
   definition: GraphDefinition,
-  { channels: known, state }: GraphPosition,
+  position: GraphPosition,
 ): EntryData['graph.channels'] | undefined {
-  const gained = Object.entries(definition.kinds).filter(
-    ([channel, kind]) => !Object.hasOwn(known, channel) || known[channel] !== kind,
-  )
+  const gained = changedKinds(definition, position)
   if (gained.length === 0) return undefined
   const channels: ChannelKinds = Object.fromEntries(gained)
-  const changes: JsonObject = {
-    ...initialChanges(definition, state),
-    ...Object.fromEntries(
-      gained.flatMap(([channel, kind]) => {
-        const value = valueIn(state, channel)
-        return value === undefined ? [] : [[channel, valueOfKind(kind, value)]]
-      }),
-    ),
+  const changes = {
+    ...initialChanges(definition, position.state),
+    ...convertedChanges(definition, position),
   }
   return { channels, ...(Object.keys(changes).length === 0 ? {} : { changes }) }
 }
 
+/** The values of channels whose kind the code has changed, in the form of the new kind. */
+export function convertedChanges(
+  definition: GraphDefinition,
+  position: GraphPosition | undefined,
+): JsonObject {
+  if (position === undefined) return {}
+  return Object.fromEntries(
+    changedKinds(definition, position).flatMap(([channel, kind]) => {
+      const value = valueIn(position.state, channel)
+      return value === undefined ? [] : [[channel, valueOfKind(kind, value)]]
+    }),
+  )
+}
+
+function changedKinds(
+  { kinds }: GraphDefinition,
+  { channels: known }: GraphPosition,
+): [string, ChannelKind][] {
+  return Object.entries(kinds).filter(
+    ([channel, kind]) => !Object.hasOwn(known, channel) || known[channel] !== kind,
+  )
+}
+
 /** Lists are stored in another form than other values. */
-function valueOfKind(kind: ChannelKinds[string], value: Json): Json {
+function valueOfKind(kind: ChannelKind, value: Json): Json {
   return kind === 'list' && !Array.isArray(value) ? [value] : value
 }

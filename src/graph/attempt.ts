@@ -249,7 +249,7 @@ export class Attempt implements StepCaller {
     if (typeof runnable?.['~run'] !== 'function')
       throw invalid(
         'invalid-option',
-        `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
+        `node ${this.node.name} has nothing to run under the key ${quote(key)}: pass an agentNode() or a compiled graph`,
       )
     checkPublic(this.run, 'key of what it runs', key)
     this.#claimKey(this.#childKeys, key, 'runs two with the key')
@@ -303,9 +303,9 @@ export class Attempt implements StepCaller {
   /** The node's place in the step: tasks of one node that run side by side share no conversation. */
   #slot(): string {
     const { position, session } = this.run
-    const apart = session.erasedUpTo === undefined ? '' : `${session.erasedUpTo}-`
+    const generation = session.erasedUpTo === undefined ? '' : `${session.erasedUpTo}-`
     const tasks = position.tasks.filter(({ node }) => node === this.node.name)
-    return `${this.node.name}~${apart}${tasks.findIndex(({ task }) => task === this.name) + 1}`
+    return `${this.node.name}~${generation}${tasks.findIndex(({ task }) => task === this.name) + 1}`
   }
 
   #vouch(things: unknown): void {

@@ -65,8 +65,22 @@ function sharedChannels(channels: Channels, inner: GraphDefinition): Mapping {
   checkShared(shared, channels, inner)
   return {
     input: (state: JsonObject) => pick(state, shared),
-    output: (after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, channels),
+    output: (after: JsonObject, state: JsonObject) => {
+      for (const channel of shared)
+        if (channels[channel]?.kind === 'list' && inner.kinds[channel] !== 'list')
+          checkAppended(`${channel} of ${inner.name}`, after[channel], state[channel])
+      return changesIn(pick(after, shared), state, channels)
+    },
   }
+}
+
+/** An update of a list can only append. */
+function checkAppended(channel: string, after: Json | undefined, before: Json | undefined): void {
+  if (!Array.isArray(after) || !Array.isArray(before)) return
+  if (isDeepStrictEqual(after.slice(0, before.length), before)) return
+  throw new HoldfastError('invalid-update', {
+    message: `${channel} has changed items of a list() of the graph that it is a node of, which can only grow: write { input, output } to map the state.`,
+  })
 }
 
 /** A reduced value does not reveal the updates it came from. */

@@ -59,7 +59,7 @@ export interface RetryPolicy {
   readonly waitMs: number
   readonly factor: number
   readonly maxWaitMs: number
-  /** Decides whether an error is retried. Default: every error. */
+  /** Decides whether an error is retried; one of a node that ran out of time has the code `timeout`. Default: every error. */
   readonly when?: (error: unknown) => boolean
 }
 

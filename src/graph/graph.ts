@@ -41,6 +41,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
+import { convertedChanges } from './adopt-channels.ts'
 import type { Channels, InputOf, StateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import {
@@ -325,11 +326,13 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     })
   }
 
-  /** Channels without a value yet show their initial values. */
+  /** Channels without a value yet show their initial values; those of another kind show theirs as the next run has it. */
   #stateOf({ graph }: Session): StateOf<C> {
+    const definition = this['~graph']
+    const { channels, kinds } = definition
     const state = graph?.state ?? {}
-    const { channels, kinds } = this['~graph']
-    const whole = withChanges(state, kinds, initialChanges(this['~graph'], state))
+    const changes = { ...initialChanges(definition, state), ...convertedChanges(definition, graph) }
+    const whole = withChanges(state, kinds, changes)
     return plainState(whole, channels) as StateOf<C>
   }
 

@@ -154,10 +154,10 @@ interface NewStep {
 function appendStep(run: Run, { next, changes, leads }: NewStep): void {
   const { erasedUpTo } = run.session
   // Task names of an erased conversation stay erased with it.
-  const apart = erasedUpTo === undefined ? '' : `${erasedUpTo}-`
+  const generation = erasedUpTo === undefined ? '' : `${erasedUpTo}-`
   const first = run.position.count + 1
   const tasks = next.targets.map(
-    (target, index): TaskData => ({ task: `${target.node}.${apart}${first + index}`, ...target }),
+    (target, index): TaskData => ({ task: `${target.node}.${generation}${first + index}`, ...target }),
   )
   const data: EntryData['graph.step'] = {
     tasks,

@@ -4,6 +4,7 @@ import { INPUT_DROPPED, withChanges, withUpdate } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
 import { defined, type Entry, type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
+import { convertedChanges } from './adopt-channels.ts'
 import { endRun, settleOpen } from './end-run.ts'
 import type { Run } from './run.ts'
 import { checkConstants, checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -35,15 +36,17 @@ function checkKind({ session, scope }: Run): void {
 function startFrom(run: Run, entry: Entry): void {
   const { message: _, values: _values, origin: _origin, ...sender } = dataOf(entry, 'input')
   startTurn(run, sender, { takes: entry.key === undefined ? [] : [entry.key] })
+  const { tasks = [], queued = [] } = run.session.graph ?? {}
   settleOpen(run)
-  for (const { task, state } of run.session.graph?.tasks ?? []) if (state !== 'ended') run.abandon(task)
-  const { queued = [] } = run.session.graph ?? {}
-  const input = runInput(run, entry)
-  if (queued.length === 0) return appendStart(run, input)
+  if (queued.length === 0) appendStart(run, runInput(run, entry))
   // Runs of other senders need turns of their own, and this turn is the input's.
-  if (!queued.every((one) => isOfTurn(run, one))) return appendStart(run, input, { ahead: true })
-  run.draft.append('graph.queue', input)
-  startQueued(run)
+  else if (!queued.every((one) => isOfTurn(run, one))) appendStart(run, runInput(run, entry), { ahead: true })
+  else {
+    queueInput(run, entry)
+    startQueued(run)
+  }
+  // After everything that refuses an input: the run before it then goes on with null, and so do its children.
+  for (const { task, state } of tasks) if (state !== 'ended') run.abandon(task)
 }
 
 /** The queued run starts when those before it are over. */
@@ -117,12 +120,15 @@ function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
   return { update, sender: senderOf(sender), ...defined({ origin }) }
 }
 
-/** The changes that a run begins with: first values, and those of reducers. Throws if a reducer does. */
+/** The changes that a run begins with: first values, those of other kinds, those of reducers. Throws if a reducer does. */
 function startChanges({ graph, session, scope }: Run, update: JsonObject): JsonObject {
   const before = session.graph?.state ?? {}
-  const initial = initialChanges(graph, scope.isState ? withUpdate(before, graph.kinds, update) : before)
-  const state = withChanges(before, graph.kinds, initial)
-  return { ...initial, ...reducedChanges(graph, state, [update]) }
+  const first = {
+    ...initialChanges(graph, scope.isState ? withUpdate(before, graph.kinds, update) : before),
+    ...convertedChanges(graph, session.graph),
+  }
+  const state = withChanges(before, graph.kinds, first)
+  return { ...first, ...reducedChanges(graph, state, [update]) }
 }
 
 /** Merges the given values into the existing state. */

@@ -85,9 +85,13 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
     ...defined({ timeoutMs: node.timeoutMs }),
     run: async (_, context) => {
       const update = await attempt.perform(state, context)
-      return askedBy(update) === undefined
-        ? checkedUpdate(channels, { source: `node ${node.name}`, shown: state, isNode: true }, update)
-        : update
+      if (askedBy(update) !== undefined) return update
+      try {
+        return checkedUpdate(channels, { source: `node ${node.name}`, shown: state, isNode: true }, update)
+      } catch (error) {
+        attempt.thrown = error
+        throw error
+      }
     },
   })
 }
@@ -114,10 +118,10 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     if (attempt.thrown !== undefined)
       run.threw({ kind: 'node', name: task.node, callId: task.task }, attempt.thrown)
     run.thrown.set(task.task, attempt.thrown)
-    const error = {
-      ...failureOf(attempt.node, end.output),
-      ...nextAttempt(attempt.node, task, attempt.thrown),
-    }
+    const failure = failureOf(attempt.node, end.output)
+    // A node that ran out of time threw nothing.
+    const thrown = attempt.thrown ?? Object.assign(new Error(failure.message), { code: failure.code })
+    const error = { ...failure, ...nextAttempt(attempt.node, task, thrown) }
     appendFailure(run, task, { error, ...used, ...(isFree ? {} : { below }) })
   }
 }

@@ -388,8 +388,7 @@ function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
   return a.entity === b.entity && a.id === b.id && a.since === b.since
 }
 
-/** True if the parked calls or the graph's run need credentials (R19). */
-/** A run that is over leaves its credentials to no other. */
+/** True if the parked calls, or a run that is not over, need credentials (R19). */
 function resumesWithCredentials({ parked, graph, outcome }: Draft): boolean {
   return parked?.credentials === true || (graph?.credentials === true && outcome !== 'stop')
 }

@@ -84,17 +84,21 @@ function parentIn(
   trace: readonly TraceEntry[],
   child: string,
 ): { readonly name: string; readonly from: number; readonly to: number } | undefined {
-  const entry = trace.find((one) =>
-    nameOf(one).some((name) => child === name || child.startsWith(`${name}.`)),
-  )
-  const [name] = entry === undefined ? [] : nameOf(entry)
-  if (entry === undefined || name === undefined) return undefined
-  const { timing } = entry as { readonly timing?: number }
+  const isParent = (name: string): boolean => child === name || child.startsWith(`${name}.`)
+  const entries = trace.filter((one) => nameOf(one).some(isParent))
+  const [name] = entries.flatMap(nameOf)
+  if (name === undefined) return undefined
+  // A task that was tried again has an entry for each attempt.
   return {
     name,
-    from: entry.timestamp,
-    to: timing === undefined ? Number.MAX_SAFE_INTEGER : entry.timestamp + timing,
+    from: Math.min(...entries.map(({ timestamp }) => timestamp)),
+    to: Math.max(...entries.map(endOf)),
   }
+}
+
+function endOf(entry: TraceEntry): number {
+  const { timing } = entry as { readonly timing?: number }
+  return timing === undefined ? Number.MAX_SAFE_INTEGER : entry.timestamp + timing
 }
 
 function nameOf(entry: TraceEntry): readonly string[] {

@@ -61,6 +61,7 @@ export class TraceReader {
   readonly #effects = new Map<string, EntryOf<'effect.start'>>()
   #model: EntryOf<'model.start'> | undefined
   #turn = 0
+  #turnAt: number | undefined
 
   read(entry: KnownEntry): void {
     const reader = this.#readers[entry.type] as ((entry: KnownEntry) => void) | undefined
@@ -103,6 +104,7 @@ export class TraceReader {
     },
     'turn.start': (entry) => {
       this.#turn = entry.turn
+      this.#turnAt = entry.at
       this.#takeInputs(entry)
     },
     take: (entry) => {
@@ -232,7 +234,8 @@ export class TraceReader {
   }
 
   #endNode({ turn, at, data: { task, node, update, error } }: EntryOf<'node.end'>): void {
-    const begun = this.#tasks.get(task)
+    // A task of an earlier turn goes on from the start of this one.
+    const begunAt = this.#tasks.get(task)?.at ?? this.#turnAt ?? at
     if (error?.['next'] !== 'retry') this.#tasks.delete(task)
     this.#trace.push({
       type: 'node_execution',
@@ -241,8 +244,8 @@ export class TraceReader {
       task,
       ...defined({ result: update }),
       status: error === undefined ? 'success' : 'error',
-      timing: at - (begun?.at ?? at),
-      timestamp: begun?.at ?? at,
+      timing: at - begunAt,
+      timestamp: begunAt,
       ...(error === undefined ? {} : failureOf(error)),
     })
   }

@@ -76,9 +76,10 @@ export function accountFor(run: RunBase, ending: number, ends?: string): void {
   for (const entry of inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]
     if (entry.type === 'late-result') {
-      const { callId, status, output } = dataOf(entry, 'late-result')
+      const late = dataOf(entry, 'late-result')
+      const { callId } = late
       if (open.has(callId)) continue
-      if (isUnknown(run.session, callId)) run.draft.append('tool.late', { callId, status, output }, takes)
+      if (isUnknown(run.session, callId)) run.draft.append('tool.late', lateEnd(run, late), takes)
       else run.draft.append('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel' && entry.key !== ends) {
       const { turn } = dataOf(entry, 'cancel')
@@ -86,4 +87,13 @@ export function accountFor(run: RunBase, ending: number, ends?: string): void {
         run.draft.append('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
     }
   }
+}
+
+/** A part of an effect's result counts as an error: `tool.late` has no mark for it, and a node must not take it for the whole. */
+function lateEnd({ session }: RunBase, late: EntryData['late-result']): EntryData['tool.late'] {
+  const { callId, status, output, cut } = late
+  if (!cut || status !== 'ok' || session.graph === undefined) return { callId, status, output }
+  const error =
+    'It was done and will not be done again, but its result is too large to be stored. Return less, or write it into an artifact.'
+  return { callId, status: 'error', output: { error, code: 'too-large' } }
 }

@@ -111,7 +111,7 @@ export const ENTRY_TABLE = {
   },
   state: { v: 1 },
   compact: { v: 1, progress: true, speaks: true, shape: { upTo: 'position', kept: 'count' } },
-  clear: { v: 1, progress: true, speaks: true },
+  clear: { v: 1, progress: true, speaks: true, head: true },
   fork: { v: 1, progress: true, speaks: true, head: true },
   base: { v: 1 },
 } as const

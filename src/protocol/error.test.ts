@@ -101,4 +101,10 @@ describe('an error as JSON', () => {
       ),
     ).toEqual([])
   })
+
+  it('is not mistaken for a value that nobody can read', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect([HoldfastError.is(proxy), HoldfastError.is(proxy, 'erased')]).toEqual([false, false])
+  })
 })

@@ -91,8 +91,13 @@ export class HoldfastError extends Error {
 
   /** Works across two installed copies of the package, where `instanceof` does not. */
   static is(value: unknown, code?: ErrorCode): value is HoldfastError {
-    if (typeof value !== 'object' || value === null || !(marker in value)) return false
-    return code === undefined || (value as unknown as HoldfastError).code === code
+    try {
+      if (typeof value !== 'object' || value === null || !(marker in value)) return false
+      return code === undefined || (value as unknown as HoldfastError).code === code
+    } catch {
+      // A thrown value may be one that nobody can read.
+      return false
+    }
   }
 
   toJSON(): JsonObject {

@@ -90,7 +90,7 @@ describe('a head', () => {
     },
   )
 
-  it.each(['model.end', 'tool.end', 'request.start', 'request.end', 'compact', 'clear'])(
+  it.each(['model.end', 'tool.end', 'request.start', 'request.end', 'compact'])(
     'is renewed by %s, and that is progress',
     (type) => {
       expect(changes(owned, type)).toStrictEqual({ ...moved, ...renewed, claims: 0 })
@@ -112,6 +112,14 @@ describe('a head', () => {
       status: 'running',
     })
     expect(next({ ...owned, status: 'waiting' }, 'claim', claim).status).toBe('waiting')
+  })
+
+  it('that waits is woken in time, whoever owns it meanwhile; a turn or a clear ends the wait', () => {
+    const waiting: Head = { ...owned, status: 'waiting' }
+    const claimed = next(waiting, 'claim', { epoch: 3, driver: 'e', leaseMs: 9, attempt: 4 })
+    expect(next(claimed, 'release', { reason: 'idle' }).wakeAt).toBe(7)
+    expect(next(claimed, 'turn.start').wakeAt).toBe(undefined)
+    expect(changes(waiting, 'clear')).toStrictEqual({ ...moved, ...renewed, claims: 0, wakeAt: undefined })
   })
 
   it('is released, to sleep or to pause', () => {
@@ -137,6 +145,7 @@ describe('a head', () => {
       ...renewed,
       turn: 2,
       status: 'running',
+      wakeAt: undefined,
       activeAt: 1000,
       claims: 0,
     })

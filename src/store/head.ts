@@ -150,7 +150,8 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
     head.lease = { driver, leaseMs, renewedAt: entry.at }
     head.claims = attempt
     if (head.status === 'paused') head.status = 'running'
-    head.wakeAt = undefined
+    // A wait ends with the next turn: an owner that opens none must not lose its time to wake.
+    if (head.status !== 'waiting') head.wakeAt = undefined
   },
   release(head, entry) {
     const { wakeAt, pause } = entry.data as EntryData['release']
@@ -163,6 +164,7 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
   'turn.start'(head, entry) {
     head.turn = entry.turn
     head.status = 'running'
+    head.wakeAt = undefined
     head.activeAt = entry.at
   },
   'turn.end'(head, entry) {
@@ -171,6 +173,9 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
     head.outcome = outcome
     head.status = statusAfter(outcome)
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
+  },
+  clear(head) {
+    head.wakeAt = undefined
   },
   fork(head, entry) {
     head.lease = undefined

@@ -40,9 +40,13 @@ export class UnknownOutcome extends Error {
     this.code = code
   }
 
-  /** Works across two installed copies of the package, where `instanceof` does not. */
+  /** Works across two installed copies of the package, where `instanceof` does not. False for an unreadable value. */
   static is(value: unknown): value is UnknownOutcome {
-    return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
+    try {
+      return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
+    } catch {
+      return false
+    }
   }
 }
 

@@ -4,7 +4,8 @@ import { agentNode } from '../../src/agent/index.ts'
 import { END, graph, list, Send, START, value } from '../../src/graph/index.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ScriptedModel } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
+import { gate, quiet, until } from '../turn/kit.ts'
 import { contextId, toolOf, typesOf } from './nodes-kit.ts'
 
 const where = { contextId }
@@ -119,3 +120,32 @@ describe('a memory', () => {
 function tokensOf(...replies: readonly string[]): number {
   return replies.reduce((sum, reply) => sum + Math.ceil(reply.length / 4), 0)
 }
+
+it('an attempt goes on with the turn that an earlier one cancelled when its time was up', async () => {
+  const clock = new ManualClock()
+  const work = gate<string>()
+  let [started, attempts] = [0, 0]
+  const slow = toolOf('slow', () => {
+    started += 1
+    return work.promise
+  })
+  const model = new ScriptedModel([{ calls: [{ tool: 'slow' }] }, 'Done.'])
+  const flow = graph({ state: { answer: value<string>() } })
+    .addNode('clerk', agentNode({ model, tools: [slow] }), {
+      input: () => `attempt ${++attempts}`,
+      output: (answer) => ({ answer }),
+      timeoutMs: 1000,
+      retry: { attempts: 2, waitMs: 0 },
+    })
+    .addEdge(START, 'clerk')
+    .addEdge('clerk', END)
+    .compile({ store: memoryStore({ clock }), clock, timer: clock })
+  const run = flow.stream({}, where)
+  await until('the tool runs', () => started === 1)
+  clock.advance(1000)
+  await until('the second attempt has begun', () => attempts === 2)
+  await quiet()
+  work.resolve('late')
+  const { status, error, state } = await run.outcome
+  expect([status, error, state.answer, started]).toEqual(['completed', undefined, 'Done.', 1])
+})

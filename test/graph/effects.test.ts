@@ -207,6 +207,23 @@ describe('a step', () => {
   })
 })
 
+describe('a late result that was too large to be stored', () => {
+  it('fails the step instead of passing its beginning for the whole', async () => {
+    const store = memoryStore()
+    let paid = 0
+    const flow = single(({ step }) => step('pay', () => `receipt ${++paid}`), { store })
+    await begunElsewhere(flow, { store })
+    expect((await flow.stream(null, { contextId }).outcome).error?.code).toBe('unknown-outcome')
+    const late = { callId: 'work.1/pay', status: 'ok', output: { notice: 'The call went well.' }, cut: true }
+    const inbox = [{ type: 'late-result', key: 'late', data: late }] as const
+    await store.append({ key, id: 'late', since: 0, inbox })
+    for (const attempt of [1, 2]) {
+      const { error, state: reached } = await flow.stream(null, { contextId }).outcome
+      expect([attempt, error?.code, reached.notes, paid]).toEqual([attempt, 'too-large', [], 0])
+    }
+  })
+})
+
 describe('a step that was cut off', () => {
   it('by a cancel is taken again when the run is told to go on; what went well is not', async () => {
     const store = memoryStore()

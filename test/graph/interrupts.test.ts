@@ -72,6 +72,20 @@ describe('two graphs side by side that each ask', () => {
     expect(state.published).toBe('Ann says yes, Bob says nothing')
   })
 
+  it('are due when they expire, also after an answer that nothing waited for', async () => {
+    const clock = new ManualClock(1_000_000)
+    const store = memoryStore({ clock })
+    const flow = twoReviews(store, { clock })
+    await flow.invoke({ text: 'Hi' }, { contextId })
+    const stray = { type: 'answer', key: 'stray', data: { requestId: 'other', value: 'yes' } } as const
+    await store.append({ key: { ...LOCAL_OWNER, contextId }, id: 'stray', since: 0, inbox: [stray] })
+    await flow.drive({ contextId })
+    const isDue = async () => (await store.due()).some(({ key }) => key.contextId === contextId)
+    expect(await isDue()).toBe(false)
+    clock.advance(2000)
+    expect(await isDue()).toBe(true)
+  })
+
   it('are given up for a new input, which starts anew', async () => {
     const flow = twoReviews(memoryStore())
     await flow.invoke({ text: 'Hi' }, { contextId })

@@ -121,3 +121,31 @@ describe('a channel whose kind a deploy changes in an open run', () => {
     expect((await flow.answer(request, { contextId }).outcome).state).toEqual({ note: ['one'] })
   })
 })
+
+describe('a channel whose kind a deploy changes between two runs', () => {
+  const flowOf = <C extends Parameters<typeof graph>[0]['state']>(state: C, store: Store) =>
+    graph({ state })
+      .addNode('copy', (now) => ({ seen: JSON.stringify(now) }) as never)
+      .addEdge(START, 'copy')
+      .addEdge('copy', END)
+      .compile({ store })
+  const earlier = { note: value<string>(), seen: value<string>() }
+  const later = { note: list<string>(), seen: value<string>() }
+
+  it('keeps a value as the first item of the list, for nodes and readers', async () => {
+    const store = memoryStore()
+    await flowOf(earlier, store).invoke({ note: 'one' }, { contextId })
+    const flow = flowOf(later, store)
+    expect((await flow.getState({ contextId }))?.state.note).toEqual(['one'])
+    const { state } = await flow.invoke({ note: 'two' }, { contextId })
+    expect([state.note, state.seen]).toEqual([['one', 'two'], expect.stringContaining('["one","two"]')])
+    expect((await flow.invoke({}, { contextId })).state.note).toEqual(['one', 'two'])
+  })
+
+  it('keeps it also if the input does not write the channel', async () => {
+    const store = memoryStore()
+    await flowOf(earlier, store).invoke({ note: 'one' }, { contextId })
+    const { state } = await flowOf(later, store).invoke({}, { contextId })
+    expect([state.note, state.seen]).toEqual([['one'], expect.stringContaining('["one"]')])
+  })
+})

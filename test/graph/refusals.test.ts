@@ -1,7 +1,7 @@
 /** Invalid calls of a graph and invalid questions are refused with the valid form. */
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
-import { END, graph, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'
+import { constant, END, graph, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
 
@@ -111,4 +111,34 @@ it('a graph as a node is open to every principal that the outer graph lets in, u
   expect((await flowOf({}).stream({}, asked).outcome).state).toEqual({ who: 'ann' })
   const refusing = { allow: () => false }
   expect((await flowOf(refusing).stream({}, asked).outcome).error).toMatchObject({ code: 'forbidden' })
+})
+
+it.each([
+  [{ topic: 'b' }, 'The input changes topic, a constant of this conversation'],
+  [{ sum: 'x' }, 'The reducer of channel sum threw: no number'],
+])('an input that is refused (%j) leaves the open run and its children to null', async (input, why) => {
+  let paid = 0
+  const inner = graph({ state: { said: value<string>() } })
+    .addNode('ask', async (_, { step, interrupt }) => {
+      await step('pay', () => ++paid)
+      return { said: await interrupt({ kind: 'text', prompt: '?' }) }
+    })
+    .addEdge(START, 'ask')
+    .addEdge('ask', END)
+    .compile()
+  const sum = reduce<unknown>((_, one) => {
+    if (typeof one === 'number') return one
+    throw new Error('no number')
+  }, 0)
+  const flow = graph({ state: { topic: constant<string>(), sum, said: value<string>() } })
+    .addNode('inner', inner)
+    .addEdge(START, 'inner')
+    .addEdge('inner', END)
+    .compile()
+  await flow.invoke({ topic: 'a' }, where)
+  await expect(flow.invoke(input, where)).rejects.toThrow(why)
+  const { requests } = await flow.invoke(null, where)
+  const answers = Object.fromEntries(requests.map(({ requestId }) => [requestId, 'yes']))
+  const { status, state } = await flow.answer(answers, where).outcome
+  expect([status, state.said, paid]).toEqual(['completed', 'yes', 1])
 })

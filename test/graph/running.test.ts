@@ -329,6 +329,45 @@ describe('a node that fails', () => {
     expect([(await flow.stream({}).outcome).status, tried]).toEqual(['failed', 1])
   })
 
+  it('is tried again by an error, also if it threw none', async () => {
+    const errors: unknown[] = []
+    let tried = 0
+    const works = [
+      () => new Promise<never>(() => {}),
+      async () => ({ notes: 1n }) as never,
+      async () => ({ notes: 'x' }),
+    ]
+    const flow = graph({ state })
+      .addNode('bad', () => (works[tried++] ?? works[2])?.(), {
+        timeoutMs: 20,
+        retry: {
+          attempts: 3,
+          waitMs: 0,
+          when: (error) => errors.push((error as { code: unknown }).code) > 0,
+        },
+      })
+      .addEdge(START, 'bad')
+      .addEdge('bad', END)
+      .compile({ graceMs: 0 })
+    const { status } = await flow.stream({}).outcome
+    expect([status, errors]).toEqual(['completed', ['timeout', 'invalid-update']])
+  })
+
+  it('fails with a text also if it throws a value that nobody can read', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const flow = graph({ state })
+      .addNode('bad', async (_, { step }) => {
+        await step('worse', () => Promise.reject(proxy as Error)).catch(() => {})
+        throw proxy as Error
+      })
+      .addEdge(START, 'bad')
+      .addEdge('bad', END)
+      .compile()
+    const { error } = await flow.stream({}).outcome
+    expect(error?.message).toBe('The node threw something that cannot be read.')
+  })
+
   it('is not waited for longer than it may take', async () => {
     const signals: boolean[] = []
     const flow = graph({ state })

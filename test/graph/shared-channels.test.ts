@@ -70,6 +70,25 @@ describe('a shared channel with an initial value', () => {
 })
 
 describe('a shared channel of another kind', () => {
+  it.each([
+    ['that appends', (items: readonly string[]) => [...items, 'c'], ['completed', ['a', 'b', 'c']]],
+    ['that replaces items', () => ['c'], ['invalid-update', ['a', 'b']]],
+    ['that puts one first', (items: readonly string[]) => ['c', ...items], ['invalid-update', ['a', 'b']]],
+  ])('%s never changes the items of an outer list', async (_, change, expected) => {
+    const inner = graph({ name: 'inner', state: { items: value<readonly string[]>([]) } })
+      .addNode('set', ({ items }) => ({ items: change(items) }))
+      .addEdge(START, 'set')
+      .addEdge('set', END)
+      .compile()
+    const flow = graph({ state: { items: list<string>() } })
+      .addNode('inner', inner)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile()
+    const { status, error, state } = await flow.stream({ items: ['a', 'b'] }).outcome
+    expect([error?.code ?? status, state.items]).toEqual(expected)
+  })
+
   it('gives the outer value whole', async () => {
     const inner = graph({ state: { notes: list<string>(), marks: merge<Record<string, number>>({}) } })
       .addNode('add', () => ({ notes: 'two', marks: { b: 2 } }))

@@ -6,7 +6,7 @@ import { readTraceTree, type TraceTree } from '../../src/journal/index.ts'
 import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ScriptedModel } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import type { Tool } from '../../src/tool/index.ts'
 import { asking, calls, probe } from '../turn/kit.ts'
 
@@ -127,6 +127,39 @@ it('has all rounds that share a conversation, however many entries a read return
   }
   const lines = outline(await readTraceTree(pages, { ...LOCAL_OWNER, contextId: 'run' }))
   expect(lines.filter((line) => line === '  tool_execution read')).toHaveLength(8)
+})
+
+it.each([
+  ['by retry', 2],
+  ['by null', 1],
+])('has the work below a node that failed and was tried again %s', async (_, attempts) => {
+  const clock = new ManualClock(1000)
+  const store = memoryStore({ clock })
+  const state = { text: value<string>() }
+  let tried = 0
+  const inner = graph({ name: 'inner', state })
+    .addNode('write', async () => {
+      clock.advance(10)
+      tried += 1
+      if (tried === 1) throw new Error('no')
+      return { text: 'yes' }
+    })
+    .addEdge(START, 'write')
+    .addEdge('write', END)
+    .compile()
+  const flow = graph({ name: 'flow', state })
+    .addNode('nested', inner, { retry: { attempts, waitMs: 0 } })
+    .addEdge(START, 'nested')
+    .addEdge('nested', END)
+    .compile({ store, clock })
+  const { status } = await flow.stream({}, { contextId: 'run' }).outcome
+  if (status === 'failed') await flow.invoke(null, { contextId: 'run' })
+  const key = { ...LOCAL_OWNER, contextId: 'run' }
+  const { below } = await readTraceTree(store, key)
+  const work = ['node_execution write', 'turn_result', 'node_execution write', 'turn_result']
+  expect(below.map((child) => outline(child))).toEqual([['user_input', ...work]])
+  const last = await readTraceTree(store, key, { turn: 3 - attempts })
+  expect(last.below.map((child) => outline(child).slice(-2))).toEqual([work.slice(-2)])
 })
 
 it('shows of a sub-agent that asked what happened in the turn', async () => {

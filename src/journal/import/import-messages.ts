@@ -11,7 +11,7 @@ import {
   type OptionSet,
   type Repair,
 } from '../../protocol/index.ts'
-import type { HistoryItem, ImportFormat } from './foreign.ts'
+import type { ForeignPart, HistoryItem, ImportFormat } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { formatOf, misfit, misuse } from './recognise.ts'
 import { repair } from './repair.ts'
@@ -88,11 +88,16 @@ function unwrapped(history: unknown): { readonly list: readonly unknown[]; reado
 /** Joins consecutive reply parts of the Responses API into one reply. */
 function joined(items: readonly HistoryItem[]): readonly HistoryItem[] {
   const replies: HistoryItem[] = []
+  let parts: ForeignPart[] | undefined
   for (const one of items) {
-    const last = replies.at(-1)
-    if (one.kind === 'assistant' && last?.kind === 'assistant')
-      replies[replies.length - 1] = { ...last, parts: [...last.parts, ...one.parts] }
-    else replies.push(one)
+    if (one.kind === 'assistant' && parts !== undefined) parts.push(...one.parts)
+    else if (one.kind === 'assistant') {
+      parts = [...one.parts]
+      replies.push({ ...one, parts })
+    } else {
+      parts = undefined
+      replies.push(one)
+    }
   }
   return replies
 }

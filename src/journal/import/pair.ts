@@ -22,28 +22,71 @@ interface FoundResult {
 
 export type Note = (at: number, kind: RepairKind, text: string) => void
 
-/** Finds the result of each call, and reports results that were moved, repeated, or without a call. */
+/**
+ * Finds the result of each call, and reports results that were moved, repeated, or without a call. A history may name all
+ * its calls alike, so no result searches all calls of its name.
+ */
 export function pairUp(items: readonly HistoryItem[], note: Note): readonly PairedCall[] {
   const calls = callsIn(items)
   const candidates = matching(calls)
+  const settle = settling(items, note)
   const early: FoundResult[] = []
   for (const found of resultsIn(items)) {
-    const before = candidates(found.result).filter(({ index }) => index < found.index)
-    const open = before.filter(({ result }) => result === undefined)
-    const group = open.at(-1)?.group
-    const call = open.find((candidate) => candidate.group === group)
-    if (call !== undefined) settle(call, found, { items, note })
-    else if (before.length > 0) note(found.at, 'result-duplicate', duplicateText(found.result))
+    const alike = candidates(found.result)
+    const call = alike?.newestOpen(found.index)
+    if (call !== undefined) settle(call, found)
+    else if (alike?.hasBefore(found.index)) note(found.at, 'result-duplicate', duplicateText(found.result))
     else early.push(found)
   }
   for (const found of early) {
-    const after = candidates(found.result)
-    const call = after.find(({ result }) => result === undefined)
-    if (call !== undefined) settle(call, found, { items, note })
-    else if (after.length > 0) note(found.at, 'result-duplicate', duplicateText(found.result))
+    const alike = candidates(found.result)
+    const call = alike?.oldestOpen()
+    if (call !== undefined) settle(call, found)
+    else if (alike !== undefined) note(found.at, 'result-duplicate', duplicateText(found.result))
     else note(found.at, 'result-orphan', orphanText(found.result))
   }
   return calls
+}
+
+/** Calls that a result may belong to, in their order. */
+class Candidates {
+  readonly #calls: readonly PairedCall[]
+  /** Calls before the last position asked for, by group; groups without an open call are dropped from the end. */
+  readonly #groups: { readonly calls: PairedCall[]; settled: number }[] = []
+  #grouped = 0
+  #settled = 0
+
+  constructor(calls: readonly PairedCall[]) {
+    this.#calls = calls
+  }
+
+  hasBefore(index: number): boolean {
+    const [first] = this.#calls
+    return first !== undefined && first.index < index
+  }
+
+  /** The first call without a result in the newest group that has one. Positions must not decrease. */
+  newestOpen(before: number): PairedCall | undefined {
+    for (let call = this.#calls[this.#grouped]; call !== undefined && call.index < before; ) {
+      const last = this.#groups.at(-1)
+      if (last?.calls[0]?.group === call.group) last.calls.push(call)
+      else this.#groups.push({ calls: [call], settled: 0 })
+      this.#grouped += 1
+      call = this.#calls[this.#grouped]
+    }
+    for (let group = this.#groups.at(-1); group !== undefined; group = this.#groups.at(-1)) {
+      while (group.calls[group.settled]?.result !== undefined) group.settled += 1
+      const open = group.calls[group.settled]
+      if (open !== undefined) return open
+      this.#groups.pop()
+    }
+    return undefined
+  }
+
+  oldestOpen(): PairedCall | undefined {
+    while (this.#calls[this.#settled]?.result !== undefined) this.#settled += 1
+    return this.#calls[this.#settled]
+  }
 }
 
 function callsIn(items: readonly HistoryItem[]): readonly PairedCall[] {
@@ -64,28 +107,42 @@ function resultsIn(items: readonly HistoryItem[]): readonly FoundResult[] {
   )
 }
 
-/** The candidate calls of a result, in order: by id where both have one, else by the tool's name. */
-function matching(calls: readonly PairedCall[]): (result: ForeignResult) => readonly PairedCall[] {
-  const byId = Map.groupBy(calls, ({ call }) => call.id)
-  const byTool = Map.groupBy(calls, ({ call }) => call.tool)
-  const unnamed = Map.groupBy(byId.get(undefined) ?? [], ({ call }) => call.tool)
+/** Finds the candidates of a result: by id where both have one, else by the tool's name. */
+function matching(calls: readonly PairedCall[]): (result: ForeignResult) => Candidates | undefined {
+  const byId = candidatesBy(calls, ({ call }) => call.id)
+  const byTool = candidatesBy(calls, ({ call }) => call.tool)
+  const unnamed = candidatesBy(
+    calls.filter(({ call }) => call.id === undefined),
+    ({ call }) => call.tool,
+  )
   return ({ id, tool }) => {
-    if (id === undefined) return tool === undefined ? [] : (byTool.get(tool) ?? [])
-    return byId.get(id) ?? (tool === undefined ? [] : (unnamed.get(tool) ?? []))
+    const byName = tool === undefined ? undefined : (id === undefined ? byTool : unnamed).get(tool)
+    return id === undefined ? byName : (byId.get(id) ?? byName)
   }
 }
 
-function settle(
-  call: PairedCall,
-  found: FoundResult,
-  { items, note }: { items: readonly HistoryItem[]; note: Note },
-): void {
-  call.result = found.result
-  const isNext =
-    found.index > call.index &&
-    items.slice(call.index + 1, found.index).every(({ kind }) => kind === 'results')
-  if (!isNext)
-    note(found.at, 'result-moved', `${named(found.result)} was moved to right after the message that asked.`)
+function candidatesBy<K>(
+  calls: readonly PairedCall[],
+  keyOf: (call: PairedCall) => K,
+): ReadonlyMap<K, Candidates> {
+  const groups = Map.groupBy(calls, keyOf)
+  return new Map([...groups].map(([key, group]) => [key, new Candidates(group)]))
+}
+
+function settling(items: readonly HistoryItem[], note: Note): (call: PairedCall, found: FoundResult) => void {
+  // By position: how many items before it are no results.
+  const others = [0]
+  for (const { kind } of items) others.push((others.at(-1) ?? 0) + (kind === 'results' ? 0 : 1))
+  return (call, found) => {
+    call.result = found.result
+    const isNext = found.index > call.index && others[call.index + 1] === others[found.index]
+    if (!isNext)
+      note(
+        found.at,
+        'result-moved',
+        `${named(found.result)} was moved to right after the message that asked.`,
+      )
+  }
 }
 
 function duplicateText(result: ForeignResult): string {

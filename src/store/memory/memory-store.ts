@@ -330,19 +330,19 @@ class MemoryStore implements Port.Store {
     const facts = { head: context?.head, parent: context?.parent?.head }
     const entry = recreateEntry(request, facts, this.#clock.now())
     const target = context as Context
-    if (entry === undefined) return target.head
+    if (entry === undefined) return copyHead(target.head)
     const prepared = this.#prepare(entry)
     const head = recreatedHead(target.head, entry)
     target.recreate({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
     this.#write(target, [prepared], head)
-    return head
+    return copyHead(head)
   }
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased')
-      return { repaired: false, head: context?.head }
+      return { repaired: false, head: context && copyHead(context.head) }
     const mark = context.bases.reduce((best, { upTo, seq }) => (upTo > best.upTo ? { upTo, seq } : best), {
       upTo: 0,
       seq: 0,
@@ -361,9 +361,9 @@ class MemoryStore implements Port.Store {
         rows.filter(({ seq }) => seq <= mark.upTo),
       )
     context.addDerived(derived)
-    if (head === undefined || sameHead(head, context.head)) return { repaired: false, head: context.head }
-    context.head = head
-    return { repaired: true, head }
+    const repaired = head !== undefined && !sameHead(head, context.head)
+    if (repaired) context.head = head
+    return { repaired, head: copyHead(context.head) }
   }
 
   async close(): Promise<void> {

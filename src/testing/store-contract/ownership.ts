@@ -235,6 +235,18 @@ export const ownershipCases: readonly ContractCase[] = subject('ownership', {
     assert.deepEqual([running.status, running.wakeAt, running.turn], ['running', undefined, 1])
   },
 
+  'a claim that opens no turn leaves the wake time of a wait (R6)': async (trial) => {
+    const talk = await trial.talk()
+    const wakeAt = trial.clock.now() + 50
+    await talk.claim({ entries: [turnStart(1), turnEnd(1, { outcome: 'input-required', wakeAt })] })
+    await talk.claim({ entries: [release()], since: (await talk.head()).seq })
+    trial.clock.set(wakeAt)
+    const [due] = await talk.store.due()
+    assert.deepEqual([due?.status, due?.wakeAt], ['waiting', wakeAt])
+    await talk.claim({ entries: [turnStart(2)], since: (await talk.head()).seq })
+    assert.equal((await talk.head()).wakeAt, undefined)
+  },
+
   'of drivers that claim at the same moment one wins (R1)': async (trial) => {
     const talk = await trial.talk()
     const claims = Array.from({ length: 20 }, (_, i) => talk.claim({ driver: `d${i}` }))

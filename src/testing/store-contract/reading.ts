@@ -1,5 +1,6 @@
 /** Reading by range and by turn, and reading damaged data. */
 import assert from 'node:assert/strict'
+import type { Head } from '../../store/index.ts'
 import { headIsRebuilt, lines, positions, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { ANN, entry, input, keyOf, note, Talk, turnEnd, turnStart } from './talk.ts'
@@ -49,10 +50,16 @@ const readingFacts = subject('reading', {
     const receipt = await store.append(request)
     const before = await look()
     const copy = structuredClone(before)
-    for (const changed of [request, receipt, before]) {
+    for (const changed of [request, receipt, before, await store.rebuild(keyOf())]) {
       spoil(changed)
       assert.deepEqual(await look(), copy)
     }
+    const { seq: upTo } = copy[1] as Head
+    await store.erase(keyOf())
+    const recreated = await store.recreate({ key: keyOf(), upTo, session: {} })
+    const kept = structuredClone(recreated)
+    spoil(recreated)
+    assert.deepEqual(await store.head(keyOf()), kept)
   },
 
   'a limit counts from the end that is asked for': async (trial) => {
