@@ -5,7 +5,7 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { givenApproval, request } from '../loop/index.ts'
-import { type EntryOf, type Principal, patternsOf } from '../protocol/index.ts'
+import { type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
@@ -16,6 +16,7 @@ import {
   previewOf,
   type Tool,
 } from '../tool/index.ts'
+import { entriesSoFar } from './context.ts'
 import { recordGrounds } from './grounding.ts'
 import { lastOf } from './last-of.ts'
 import type { Ready } from './ready.ts'
@@ -24,7 +25,7 @@ import type { TurnRun } from './turn-run.ts'
 /** The call if it may start now. Otherwise it was rejected, or a person is asked. */
 export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undefined> {
   const given = givenApproval(ready.call)
-  if (given?.approved) return mayHaveHappened(run, ready) ? stillApproved(run, ready) : ready
+  if (given?.approved) return ready.tool.replay === 'never' ? stillApproved(run, ready) : ready
   if (given !== undefined) {
     const reason = given.reason === undefined ? '' : ` (${given.reason})`
     reject(run, ready.call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
@@ -78,29 +79,33 @@ async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
 }
 
 /**
- * The call if its person knew that the same call may have happened. An approval from before that does not cover it: the
- * person is asked once more.
+ * The call if its person knew what became of the same call. An approval from before it was unknown, or before its late
+ * result, does not cover that: the person is asked once more.
  */
 async function stillApproved(run: TurnRun, ready: Ready): Promise<Ready | undefined> {
-  const entries = await run.scope.view.window()
-  const { callId } = ready.call
-  const isAsked = ({ data }: EntryOf<'request.start'>) => data.callId === callId && data.from === 'approval'
-  const asked = lastOf(entries, 'request.start', isAsked)?.seq ?? 0
-  const twins = unknownTwins(run, ready)
-  const since = [...entries.filter(({ seq }) => seq > asked), ...run.draft.entries]
-  const isNew = since.some(
-    ({ type, data }) => type === 'tool.end' && twins.some((twin) => twin === data['callId']),
+  const entries = await entriesSoFar(run)
+  const asked = lastOf(
+    entries,
+    'request.start',
+    ({ data }) => data.callId === ready.call.callId && data.from === 'approval',
   )
-  if (!isNew) return ready
-  await askFor(run, ready, repeatQuestion(ready.tool))
+  const since = entries.filter(({ seq }) => seq > (asked?.seq ?? 0))
+  const isSame = (callId: string) =>
+    lastOf(entries, 'tool.start', ({ data }) => data.callId === callId)?.data.argsKey === ready.argsKey
+  const late = lastOf(since, 'tool.late', ({ data }) => isSame(data.callId))
+  const twins = unknownTwins(run, ready)
+  const isUnknown = lastOf(since, 'tool.end', ({ data }) => twins.includes(data.callId)) !== undefined
+  if (late === undefined && !isUnknown) return ready
+  await askFor(run, ready, repeatQuestion(ready.tool, late?.data.status))
   return undefined
 }
 
-const STARTED_BEFORE =
-  'was started before with the same arguments, and nobody knows whether it happened. Run it again?'
-
-function repeatQuestion(tool: Tool): Asked {
-  return { question: `${tool.name} ${STARTED_BEFORE}`, grants: [] }
+/** `status`: that of the late result of the same call, if it has one. */
+function repeatQuestion(tool: Tool, status?: string): Asked {
+  const known =
+    status === undefined ? 'nobody knows whether it happened' : `its result came meanwhile: ${status}`
+  const question = `${tool.name} was started before with the same arguments, and ${known}. Run it again?`
+  return { question, grants: [] }
 }
 
 /** True if the same call was started before and has no known outcome (R4): no policy answers for that. */

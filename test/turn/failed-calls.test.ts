@@ -157,6 +157,33 @@ describe('a call that may happen only once', () => {
     await said(store)
   })
 
+  it('is not repeated by an agreement from before its late result: the person is asked again, with it', async () => {
+    const slow = gate<string>()
+    const tool = probe('pay', (_, { callId }) => (callId === 'call_1' ? slow.promise : 'again'), {
+      timeoutMs: 3000,
+    })
+    const { agent, clock, store } = bench({ script: [calls('pay'), calls('pay'), 'Done'], tools: [tool] })
+    const turn = agent.executeTurn('Pay')
+    await until('it runs', () => tool.ran.length === 1)
+    clock.advance(3000)
+    await turn.outcome
+    slow.resolve('paid')
+    const isHandedIn = async () => (await journal(store)).some((text) => text.includes('late-result'))
+    await until('it is handed in', isHandedIn)
+    await quiet()
+    const { reason, requests } = await agent.answer({ 'call_2/approval': true }).outcome
+    expect([reason, tool.ran]).toEqual(['input-required', ['call_1']])
+    expect(requests.map(({ requestId, prompt }) => [requestId, prompt])).toEqual([
+      [
+        'call_2/approval-2',
+        'pay was started before with the same arguments, and its result came meanwhile: ok. Run it again?',
+      ],
+    ])
+    expect((await agent.answer({ 'call_2/approval-2': true }).outcome).text).toBe('Done')
+    expect(tool.ran).toEqual(['call_1', 'call_2'])
+    await said(store)
+  })
+
   it('may be repeated without asking once its late result is known', async () => {
     const slow = gate<string>()
     let first = true
