@@ -55,8 +55,9 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
   else if (first !== undefined)
     startTurn(run, dataOf(first, 'answer'), { ...own, ...defined({ key: first.key }) })
   else if (continuing !== undefined) startTurn(run, continuing, own)
-  else if (hasExpired(run, parked?.requests)) startTurn(run, {}, own)
   else {
+    const expired = parked?.requests.find((request) => hasExpired(run, [request]))
+    if (expired !== undefined) return openExpired(run, expired, own)
     takeRest(run)
     run.draft.append('release', { reason: 'idle' })
     return 'none'
@@ -67,6 +68,14 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
   }
   // A lasting grant is an effect, and none comes before the claim: its answer is taken once the turn is durable.
   return first?.type === 'input' || hasLastingGrant(run) ? opened() : chain(takeAnswers(run), opened)
+}
+
+/** Opens a turn that no caller requested: it belongs to the principal of the turn that asked, not to the owner. */
+async function openExpired(run: RunBase, { seq }: Request, own: StartFields): Promise<Reason> {
+  const principal = await run.scope.view.askedBy(seq)
+  startTurn(run, defined({ principal }), own)
+  if (!hasLastingGrant(run)) await takeAnswers(run)
+  return 'continued'
 }
 
 /** True if the input was posted before a request that is open now. */

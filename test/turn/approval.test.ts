@@ -208,6 +208,25 @@ describe('a request that nobody answers', () => {
     ])
   })
 
+  it('that expires lets the turn go on for the person who asked, not for the owner', async () => {
+    const seen: unknown[] = []
+    const quiz = asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })
+    const look = probe('look', (_, { principal, credentials }) => void seen.push([principal, credentials]))
+    const { agent, clock } = bench({
+      script: [calls('quiz'), calls('look'), 'Too bad'],
+      tools: [quiz, look],
+      allow: () => true,
+      credentials: ({ actor }) => ({ token: `token-of-${actor}` }),
+    })
+    await agent.start()
+    const eve = { tenant: 'local', actor: 'eve', scopes: ['read'] }
+    await agent.executeTurn('Hi', { auth: eve }).outcome
+    clock.advance(HOUR)
+    await until('the tool has run', () => look.ran.length > 0)
+    expect(seen).toEqual([[eve, { token: 'token-of-eve' }]])
+    await agent.shutdown()
+  })
+
   it('that was for approval counts as denied when it expires', async () => {
     const pay = probe('pay', undefined, { approve: 'always' })
     const { agent, clock } = bench({ script: [calls('pay'), 'Too bad'], tools: [pay], requestTtlMs: HOUR })
