@@ -634,6 +634,13 @@ describe('verifying a call', () => {
     expect(await verified(() => ({ happened: true, output: ask({ kind: 'text', prompt: 'x' }) }))).toBe(
       undefined,
     )
+    const unreadable = {
+      happened: true,
+      get output(): Json {
+        throw new Error('no')
+      },
+    } as const
+    expect(await verified(() => unreadable)).toBe(undefined)
     const context = standInContext({ signal: AbortSignal.abort() })
     expect(await verified(() => ({ happened: false }), { context })).toBe(undefined)
   })
