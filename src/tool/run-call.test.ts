@@ -117,11 +117,14 @@ describe('a call that fails', () => {
 
   it('is an error even if what was thrown cannot be read', async () => {
     const trap = new Proxy({}, { get: thrower(new Error('trap')) })
-    expect(await ends(thrower(trap))).toEqual({
-      kind: 'settled',
-      status: 'error',
-      output: { error: 'The tool threw something that cannot be read.' },
-    })
+    const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+    revoke()
+    for (const value of [trap, revoked])
+      expect(await ends(thrower(value))).toEqual({
+        kind: 'settled',
+        status: 'error',
+        output: { error: 'The tool threw something that cannot be read.' },
+      })
   })
 
   it('is one whose result does not fit its schema', async () => {

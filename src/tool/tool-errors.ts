@@ -42,7 +42,12 @@ export class UnknownOutcome extends Error {
 
   /** Works across two installed copies of the package, where `instanceof` does not. */
   static is(value: unknown): value is UnknownOutcome {
-    return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
+    try {
+      return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
+    } catch {
+      // Anything can be thrown, also a revoked Proxy.
+      return false
+    }
   }
 }
 

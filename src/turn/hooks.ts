@@ -183,13 +183,14 @@ export class Phase {
     const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
     await addContextPercent(this.#run, point)
     await addTrace(this.#run, point, callOf(data))
+    const { extras, key } = this.#run.scope
+    const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
+    const work = (): Promise<void> =>
+      runAround(around, async () => run(point)).catch((error: unknown) => {
+        throw hookFailed(from, error, this.#run.secrets)
+      })
     try {
-      const { extras, key } = this.#run.scope
-      const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
-      await patiently(this.#run, () => runAround(around, async () => run(point)))
-    } catch (error) {
-      if (error instanceof Interrupted) throw error
-      throw hookFailed(from, error, this.#run.secrets)
+      await patiently(this.#run, work)
     } finally {
       state.isOver = true
     }
