@@ -114,9 +114,7 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
   const open = run.open.requests.find((candidate) => candidate.requestId === requestId)
   const question = open && (await run.scope.view.request(open.seq))
   const problem =
-    open === undefined
-      ? `nothing is waiting for ${requestId}`
-      : await wrongWith(entry, open, question)
+    open === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(entry, open, question)
   if (problem === undefined) {
     const posted = originOf(run, { origin, question })
     const picked = pickedTexts(question ?? {}, value)

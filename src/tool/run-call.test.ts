@@ -117,14 +117,11 @@ describe('a call that fails', () => {
 
   it('is an error even if what was thrown cannot be read', async () => {
     const trap = new Proxy({}, { get: thrower(new Error('trap')) })
-    const { proxy: revoked, revoke } = Proxy.revocable({}, {})
-    revoke()
-    for (const value of [trap, revoked])
-      expect(await ends(thrower(value))).toEqual({
-        kind: 'settled',
-        status: 'error',
-        output: { error: 'The tool threw something that cannot be read.' },
-      })
+    expect(await ends(thrower(trap))).toEqual({
+      kind: 'settled',
+      status: 'error',
+      output: { error: 'The tool threw something that cannot be read.' },
+    })
   })
 
   it('is one whose result does not fit its schema', async () => {
@@ -637,13 +634,6 @@ describe('verifying a call', () => {
     expect(await verified(() => ({ happened: true, output: ask({ kind: 'text', prompt: 'x' }) }))).toBe(
       undefined,
     )
-    const unreadable = {
-      happened: true,
-      get output(): Json {
-        throw new Error('no')
-      },
-    } as const
-    expect(await verified(() => unreadable)).toBe(undefined)
     const context = standInContext({ signal: AbortSignal.abort() })
     expect(await verified(() => ({ happened: false }), { context })).toBe(undefined)
   })

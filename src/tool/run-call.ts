@@ -55,7 +55,9 @@ export async function runCall(run: CallRun): Promise<CallEnd> {
 export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefined> {
   const { verify } = run.tool
   if (verify === undefined || run.context.signal.aborted) return undefined
-  const supervision = await supervise(run, (context) => verdictOf(run, async () => verify(run.input, context)))
+  const supervision = await supervise(run, (context) =>
+    verdictOf(run, async () => verify(run.input, context)),
+  )
   return 'ended' in supervision ? supervision.ended : undefined
 }
 

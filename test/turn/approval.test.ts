@@ -233,7 +233,11 @@ describe('a request that nobody answers', () => {
   })
 
   describe('is answered in time', () => {
-    const approval: NewInboxEntry = { type: 'answer', key: 'a', data: { requestId: 'call_1/approval', value: true } }
+    const approval: NewInboxEntry = {
+      type: 'answer',
+      key: 'a',
+      data: { requestId: 'call_1/approval', value: true },
+    }
     const post = async (store: Store, inbox: NewInboxEntry): Promise<void> => {
       const { length: since } = await store.read(KEY)
       await store.append({ key: KEY, id: 'other-process', since, inbox: [inbox] })
