@@ -59,6 +59,7 @@ function viewAfter({ kind, history }: TurnPart, view: JournalView): JournalView 
     window: () => view.window(),
     turnEntries: () => view.turnEntries(),
     request: (seq) => view.request(seq),
+    askedBy: (seq) => view.askedBy(seq),
   }
 }
 

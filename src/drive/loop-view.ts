@@ -1,11 +1,12 @@
 /** The journal as a loop sees it: as of its last durable batch, with newer inbox entries. */
 import type { MaybePromise } from '../base/index.ts'
-import type { Session } from '../journal/index.ts'
+import { readTurn, type Session } from '../journal/index.ts'
 import { dataOf, type JournalView } from '../loop/index.ts'
 import {
   type Entry,
   type Message,
   type NewInboxEntry,
+  type Principal,
   type RequestData,
   stampEntry,
 } from '../protocol/index.ts'
@@ -54,5 +55,13 @@ export class LoopView implements JournalView {
     const { store, key } = this.#journal
     const [entry] = await store.read(key, { from: seq, to: seq })
     return entry?.type === 'request.start' ? dataOf(entry, 'request.start') : undefined
+  }
+
+  async askedBy(seq: number): Promise<Principal | undefined> {
+    const { store, key } = this.#journal
+    const [request] = await store.read(key, { from: seq, to: seq })
+    if (request === undefined) return undefined
+    const start = (await readTurn(store, key, request.turn)).find(({ type }) => type === 'turn.start')
+    return start && dataOf(start, 'turn.start').principal
   }
 }

@@ -272,17 +272,24 @@ export class Ownership {
     return grantOf(this.#state)?.epoch === epoch
   }
 
-  /** Repeats a claim that a new inbox entry made fail: no claim was decided from those (R2). */
+  /**
+   * Repeats a claim that a new inbox entry made fail (R2). A turn that ends a wait was decided from the inbox, so it is
+   * `moved`: an answer in time comes before the expiry of its request.
+   */
   async #claim(claim: ClaimRequest): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#claimOnce(claim)
       } catch (error) {
-        const isLast =
-          attempt >= MAX_CLAIM_ATTEMPTS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        const isDecided = claim.posts.length > 0 || this.#endsWait(claim)
+        const isLast = attempt >= MAX_CLAIM_ATTEMPTS || isDecided || !HoldfastError.is(error, 'moved')
         if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }
+  }
+
+  #endsWait({ loop, entries }: ClaimRequest): boolean {
+    return loop !== undefined && entries.length > 0 && this.journal.session.parked !== undefined
   }
 
   async #claimOnce({ posts, entries, loop }: ClaimRequest): Promise<void> {

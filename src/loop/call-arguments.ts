@@ -35,6 +35,11 @@ export class CallArguments {
     return hasRedaction(call.args) ? undefined : call.args
   }
 
+  /** The arguments are as stored: a mark in them stands for a secret that this process does not have. */
+  forget(callId: string): void {
+    this.#args.delete(callId)
+  }
+
   #keep(callId: string, args: Json): void {
     this.#args.set(callId, args)
     const [oldest] = this.#args.keys()

@@ -120,4 +120,6 @@ export interface JournalView {
   readonly turnEntries: () => MaybePromise<readonly Entry[]>
   /** The request that was opened at this position. */
   readonly request: (seq: number) => Promise<RequestData | undefined>
+  /** The principal of the turn that opened this request; undefined if its entries were pruned. */
+  readonly askedBy: (seq: number) => Promise<Principal | undefined>
 }

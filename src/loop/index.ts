@@ -16,7 +16,7 @@ export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above
 export { DEFAULT_LIMITS, isUnlimited, type Limits, storedLimits, UNLIMITED } from './limits.ts'
 export {
   checkRequestFields,
-  hasExpired,
+  isExpiredAt,
   noProgress,
   openTurn,
   type Reason,

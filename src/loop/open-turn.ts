@@ -55,8 +55,9 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
   else if (first !== undefined)
     startTurn(run, dataOf(first, 'answer'), { ...own, ...defined({ key: first.key }) })
   else if (continuing !== undefined) startTurn(run, continuing, own)
-  else if (hasExpired(run, parked?.requests)) startTurn(run, {}, own)
   else {
+    const expired = parked?.requests.find((request) => hasExpired(run, request))
+    if (expired !== undefined) return openExpired(run, expired, own)
     takeRest(run)
     run.draft.append('release', { reason: 'idle' })
     return 'none'
@@ -69,10 +70,18 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
   return first?.type === 'input' || hasLastingGrant(run) ? opened() : chain(takeAnswers(run), opened)
 }
 
+/** Opens a turn that no caller requested: it belongs to the principal of the turn that asked, not to the owner. */
+async function openExpired(run: RunBase, { seq }: Request, own: StartFields): Promise<Reason> {
+  const principal = await run.scope.view.askedBy(seq)
+  startTurn(run, defined({ principal }), own)
+  if (!hasLastingGrant(run)) await takeAnswers(run)
+  return 'continued'
+}
+
 /** True if the input was posted before a request that is open now. */
 function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
   const { requests = [] } = run.session.parked ?? {}
-  return requests.some((request) => request.seq > seq && !hasExpired(run, [request]))
+  return requests.some((request) => request.seq > seq && !hasExpired(run, request))
 }
 
 /** Opens a turn that takes the input and waits on; an input that cannot be used is refused and changes nothing else. */
@@ -194,8 +203,10 @@ function isOpenRequest(requests: readonly Request[] = [], data: JsonObject): boo
   return requests.some(({ requestId }) => requestId === data['requestId'])
 }
 
-export function hasExpired(run: RunBase, requests: readonly Request[] = []): boolean {
-  if (requests.length === 0) return false
-  const now = run.scope.clock.now()
-  return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
+function hasExpired(run: RunBase, request: Request): boolean {
+  return isExpiredAt(run.scope.clock.now(), request)
+}
+
+export function isExpiredAt(at: number, { expiresAt }: Request): boolean {
+  return expiresAt !== undefined && expiresAt <= at
 }

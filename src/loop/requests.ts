@@ -114,9 +114,7 @@ async function takeAnswer(run: RunBase, entry: Entry): Promise<void> {
   const open = run.open.requests.find((candidate) => candidate.requestId === requestId)
   const question = open && (await run.scope.view.request(open.seq))
   const problem =
-    open === undefined
-      ? `nothing is waiting for ${requestId}`
-      : await wrongWith(run, { open, question }, value)
+    open === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(entry, open, question)
   if (problem === undefined) {
     const posted = originOf(run, { origin, question })
     const picked = pickedTexts(question ?? {}, value)
@@ -171,13 +169,14 @@ function originOf(
   return { origin: { contextId: scope.key.contextId, ...(callId === undefined ? {} : { callId }) } }
 }
 
+/** The problem of an answer. It counts if it was posted in time, however late a driver takes it. */
 async function wrongWith(
-  run: RunBase,
-  { open: { expiresAt }, question }: { readonly open: Request; readonly question: RequestData | undefined },
-  value: Json,
+  answer: Entry,
+  { expiresAt }: Request,
+  question: RequestData | undefined,
 ): Promise<string | undefined> {
-  if (expiresAt !== undefined && expiresAt <= run.scope.clock.now()) return 'it came too late'
-  return question === undefined ? undefined : checkAnswer(question, value)
+  if (expiresAt !== undefined && expiresAt <= answer.at) return 'it came too late'
+  return question === undefined ? undefined : checkAnswer(question, dataOf(answer, 'answer').value)
 }
 
 type Asker = Pick<Call, 'answers'>

@@ -63,8 +63,8 @@ export function aiTool(name: string, tool: AiTool, options: AiToolOptions = {}):
       : {}),
     ...options,
     approve,
-    run: async (input: unknown, context: ToolContext) => {
-      const output = await lastOf(execute(input, executeOptions(context)), context)
+    run: async function* (input: unknown, context: ToolContext) {
+      const output = yield* lastOf(execute(input, executeOptions(context)))
       return modelOutput(tool.toModelOutput, { toolCallId: context.callId, input, output })
     },
   })
@@ -191,14 +191,14 @@ function executeOptions(context: ToolContext): object {
   }
 }
 
-/** The last value of a generator, with each as progress; any other value as it is. */
-async function lastOf(returned: unknown, { progress }: ToolContext): Promise<unknown> {
+/** The last value of a generator, with each as progress; any other value as it is. Closed once the call is settled. */
+async function* lastOf(returned: unknown): AsyncGenerator<Json, unknown, undefined> {
   const result = await returned
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result
   let last: unknown
   for await (const value of result as AsyncIterable<unknown>) {
     last = value
-    progress(value as Json)
+    yield value as Json
   }
   return last
 }

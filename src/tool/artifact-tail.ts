@@ -6,19 +6,27 @@ import { NO_SECRETS, type Redactor } from './redact.ts'
 /** The end of a version as given; if another process wrote it, as stored. */
 export interface Tail {
   readonly version: number
+  /** The number of chunks that it is the end of. */
+  readonly chunks: number
   readonly content: string | Uint8Array
 }
 
 interface Appending {
   readonly port: StoredChunks
   /** By artifact id. */
-  readonly tails: Map<string, Tail>
+  readonly tails: ReadonlyMap<string, Tail>
   readonly secrets?: Redactor
 }
 
 interface StoredChunks {
   chunks(artifactId: string, version: number): Promise<readonly ArtifactChange[]>
   getBlob(hash: string): Promise<Uint8Array | undefined>
+}
+
+/** A chunk as it may be stored, and the end of the file once it is stored; absent without secrets to look for. */
+interface SafeChunk {
+  readonly kept: string | Uint8Array
+  readonly tail?: Tail
 }
 
 /**
@@ -29,17 +37,15 @@ export async function withoutSplit(
   { port, tails, secrets = NO_SECRETS }: Appending,
   info: ArtifactInfo,
   chunk: string | Uint8Array,
-): Promise<string | Uint8Array> {
-  const { artifactId, version } = info
-  if (secrets.isEmpty) {
-    tails.delete(artifactId)
-    return chunk
-  }
+): Promise<SafeChunk> {
+  const { artifactId, version, chunks } = info
+  if (secrets.isEmpty) return { kept: chunk }
   const last = tails.get(artifactId)
-  const before = last?.version === version ? last.content : await storedEnd(port, info, secrets.longest)
+  const isCurrent = last?.version === version && last.chunks === chunks
+  const before = isCurrent ? last.content : await storedEnd(port, info, secrets.longest)
   if (typeof chunk !== 'string' && secrets.isInAdded(Buffer.from(before), chunk)) throw secretInBytes()
-  tails.set(artifactId, { version, content: endOf(before, chunk, secrets.longest) })
-  return typeof chunk === 'string' ? secrets.added(textOf(before), chunk) : chunk
+  const tail = { version, chunks: chunks + 1, content: endOf(before, chunk, secrets.longest) }
+  return { kept: typeof chunk === 'string' ? secrets.added(textOf(before), chunk) : chunk, tail }
 }
 
 function endOf(before: Tail['content'], chunk: Tail['content'], length: number): Tail['content'] {

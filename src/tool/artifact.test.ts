@@ -346,6 +346,35 @@ describe('a secret that is split over two chunks', () => {
     }
   })
 
+  it('is stored in no file if a chunk fails and is appended again, wherever it is split', async () => {
+    const text = bytes.toString()
+    const ends = text.length - 1
+    for (let at = text.indexOf('sk-') + 1; at < ends; at++) {
+      const port = memoryArtifacts()
+      let failures = 0
+      const record: typeof port.record = (...change) =>
+        failures-- > 0 ? Promise.reject(new Error('The store is busy.')) : port.record(...change)
+      const all = artifacts({ ...port, record })
+      const mine = all.by({ secrets })
+      await mine.createFile('log')
+      await mine.appendFile('log', text.slice(0, at))
+      failures = 1
+      await expect(mine.appendFile('log', text.slice(at))).rejects.toThrow('busy')
+      await mine.appendFile('log', text.slice(at))
+      expect(await stored(all)).not.toContain(text.slice(at, ends))
+    }
+  })
+
+  it('is stored in no file if another process appends between two chunks', async () => {
+    const port = memoryArtifacts()
+    const [here, there] = [artifacts(port), artifacts(port)]
+    await here.by({ secrets }).createFile('log')
+    await here.by({ secrets }).appendFile('log', 'token=')
+    await there.appendFile('log', token.slice(0, 5))
+    await here.by({ secrets }).appendFile('log', token.slice(5))
+    expect(await stored(here)).toBe('token=sk-su[redacted]')
+  })
+
   it('allows bytes after a text with the whole of it', async () => {
     const { all } = open()
     const mine = all.by({ secrets })

@@ -222,11 +222,14 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
   }
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
-  const kept = isValue(content) ? content : await withoutSplit(call, before, content)
+  const { kept, tail } = isValue(content) ? { kept: content } : await withoutSplit(call, before, content)
   const chunk = await storeContent(call, kept)
   const chunks = before.chunks + 1
   const size = { chunk: chunks, chunks, totalBytes: before.bytes + chunk.bytes }
-  return record(call, { ...changeOf(before), ...chunk, ...size, op: 'append' }, kept)
+  const after = await record(call, { ...changeOf(before), ...chunk, ...size, op: 'append' }, kept)
+  // Not before: a chunk that could not be stored is not the end of the file.
+  if (tail !== undefined) call.tails.set(id, tail)
+  return after
 }
 
 async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {

@@ -55,12 +55,10 @@ export async function runCall(run: CallRun): Promise<CallEnd> {
 export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefined> {
   const { verify } = run.tool
   if (verify === undefined || run.context.signal.aborted) return undefined
-  const supervision = await supervise(run, (context) => verdictOf(() => verify(run.input, context)))
-  const verdict = 'ended' in supervision ? supervision.ended : undefined
-  if (verdict?.happened === false) return 'run'
-  if (verdict?.happened !== true) return undefined
-  const end = await finishReturn(run, verdict.output)
-  return 'requests' in end ? undefined : end
+  const supervision = await supervise(run, (context) =>
+    verdictOf(run, async () => verify(run.input, context)),
+  )
+  return 'ended' in supervision ? supervision.ended : undefined
 }
 
 /** The call that started the running code, linked to the call around it. */
@@ -212,9 +210,17 @@ function reportProgress(context: ToolContext, value: unknown, secrets: Redactor)
   }
 }
 
-async function verdictOf(verify: () => Verdict | Promise<Verdict>): Promise<Verdict | undefined> {
+/** Undefined for a `verify` that throws, and for a verdict that cannot be read. */
+async function verdictOf(
+  run: CallRun,
+  verify: () => Promise<Verdict | undefined>,
+): Promise<'run' | Settled | undefined> {
   try {
-    return await verify()
+    const verdict = await verify()
+    if (verdict?.happened === false) return 'run'
+    if (verdict?.happened !== true) return undefined
+    const end = await finishReturn(run, verdict.output)
+    return 'requests' in end ? undefined : end
   } catch {
     return undefined
   }

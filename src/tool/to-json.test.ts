@@ -23,6 +23,8 @@ describe('a value as JSON', () => {
     [{ a: undefined, b: [undefined, 1] }, { b: [null, 1] }],
     [Object.assign([1], { 2: 2 }), [1, null, 2]],
     [new TypeError('bad'), { name: 'TypeError', message: 'bad' }],
+    [Object.assign(new Error('bad'), { name: 7n }), { name: '7', message: 'bad' }],
+    [Object.assign(new Error('bad'), { name: 'a\ud800' }), { name: 'a\ufffd', message: 'bad' }],
     [Object('text'), 'text'],
     [{ toJSON: () => ({ a: 1n }) }, { a: '1' }],
     [Object.create(null), {}],

@@ -127,7 +127,7 @@ function copyNew(value: object, state: CopyState): Json | undefined {
     return Number.isNaN(value.getTime()) ? changed(null, 'an invalid Date', state) : value.toISOString()
   const { toJSON } = value as { toJSON?: unknown }
   if (typeof toJSON === 'function') return copy((toJSON as () => unknown).call(value), state)
-  if (value instanceof Error) return { name: value.name, message: value.message.toWellFormed() }
+  if (value instanceof Error) return copyFields({ name: value.name, message: value.message }, state)
   if (types.isBoxedPrimitive(value)) return copy(value.valueOf(), state)
   return copyFields(value, state)
 }

@@ -45,6 +45,7 @@ export class UnknownOutcome extends Error {
     try {
       return typeof value === 'object' && value !== null && 'isUnknownOutcome' in value
     } catch {
+      // Anything can be thrown, also a revoked Proxy.
       return false
     }
   }

@@ -5,7 +5,7 @@ import {
   checkRequestFields,
   dataOf,
   expire,
-  hasExpired,
+  isExpiredAt,
   noProgress,
   openTurn,
   type StartFields,
@@ -79,7 +79,7 @@ function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {
   checkRequestFields(fields)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
-  const isAsked = request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])
+  const isAsked = request?.kind === 'text' && others.length === 0 && !isExpiredAt(entry.at, request)
   // An answer is a text: other parts would be lost with it.
   if (isAsked && isText(message)) {
     startTurn(run, fields, { ...own, ...defined({ key: entry.key }) })

@@ -16,7 +16,7 @@ import type {
 } from '../hook/index.ts'
 import { importMessages } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { Interrupted } from '../loop/index.ts'
+import { hasRedaction, Interrupted } from '../loop/index.ts'
 import { GO_ON } from '../model/index.ts'
 import {
   checkName,
@@ -35,6 +35,7 @@ import {
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent } from './context.ts'
+import type { TurnInfo } from './definition.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -68,6 +69,8 @@ export async function* runPhase<Name extends HookName>(
   if (!isPhaseDue(run, name)) return
   if (run.draft.hasNews) yield run.commit('hooks')
   if (name === 'onComplete') await run.within(run.scope.telemetry?.completing(run.open.turn))
+  // Credentials first: without them a resumed turn cannot tell the arguments of its calls.
+  await turnInfo(run)
   const phase = new Phase(run)
   await phase.run(name, await make())
   phase.append({ name })
@@ -135,12 +138,22 @@ export class Phase {
       ...(prompt === undefined ? {} : { prompt }),
       ...(this.#stop === undefined ? {} : { stop: this.#stop }),
     }
+    const forgotten = this.#stillRedacted()
     draft.append('phase', { ...mark, ...(Object.keys(changes).length === 0 ? {} : { changes }) })
+    for (const callId of forgotten) this.#run.scope.callArguments.forget(callId)
     if (this.#repairs.length > 0)
       draft.append('warning', { code: 'prompt-repaired', message: [...new Set(this.#repairs)].join(' ') })
     for (const note of this.#notes) draft.append('note', note)
     for (const [callId, output] of this.#rejected)
       draft.append('tool.end', { callId, status: 'rejected', output })
+  }
+
+  /** The edited calls that keep the mark of a secret which only another process received. */
+  #stillRedacted(): readonly string[] {
+    const isForgotten = (callId: string): boolean => !this.#run.knowsArguments(callId)
+    return [...this.#args].flatMap(([callId, args]) =>
+      hasRedaction(args) && isForgotten(callId) ? callId : [],
+    )
   }
 
   /** A call as the hooks before have edited it. */
@@ -170,13 +183,14 @@ export class Phase {
     const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
     await addContextPercent(this.#run, point)
     await addTrace(this.#run, point, callOf(data))
+    const { extras, key } = this.#run.scope
+    const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
+    const work = (): Promise<void> =>
+      runAround(around, async () => run(point)).catch((error: unknown) => {
+        throw hookFailed(from, error, this.#run.secrets)
+      })
     try {
-      const { extras, key } = this.#run.scope
-      const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
-      await patiently(this.#run, () => runAround(around, async () => run(point)))
-    } catch (error) {
-      if (error instanceof Interrupted) throw error
-      throw hookFailed(from, error, this.#run.secrets)
+      await patiently(this.#run, work)
     } finally {
       state.isOver = true
     }
@@ -279,10 +293,12 @@ async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
   }
 }
 
+function turnInfo(run: TurnRun): Promise<TurnInfo> {
+  return patiently(run, async () => run.lookUp())
+}
+
 async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
-  const { contextId, turn, principal, credentials, metadata, task } = await patiently(run, async () =>
-    run.lookUp(),
-  )
+  const { contextId, turn, principal, credentials, metadata, task } = await turnInfo(run)
   const { iteration, usage } = run.open
   const { view } = run.scope
   return {

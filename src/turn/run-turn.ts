@@ -308,6 +308,10 @@ class Journal {
           )
           return entry?.type === 'request.start' ? (entry as Entry & { data: never }).data : undefined
         },
+        askedBy: async (seq) => {
+          const isBefore = (start: Entry): boolean => start.seq < seq
+          return lastOf(this.#entries, 'turn.start', isBefore)?.data.principal
+        },
       },
       sightings: sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
       ...(message === null

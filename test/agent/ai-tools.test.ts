@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { aiTool } from '../../src/entry/tool.ts'
 import type { Json, TurnEvent } from '../../src/protocol/index.ts'
-import { bench, calls, entryLines, KEY, probe } from '../turn/kit.ts'
+import { bench, calls, entryLines, gate, KEY, probe } from '../turn/kit.ts'
 
 const weather = tool({
   description: 'The weather of a city.',
@@ -125,6 +125,34 @@ describe('a tool of the AI SDK', () => {
         { tenant: 7 },
       ],
     ])
+  })
+
+  it('that yields on and on is closed once its call is settled', async () => {
+    const [begun, left] = [gate(), gate<'closed' | 'ended'>()]
+    const endless = tool({
+      inputSchema: z.object({}),
+      execute: async function* () {
+        try {
+          for (let turns = 0; turns < 50_000; turns++) {
+            await new Promise((resolve) => setImmediate(resolve))
+            yield 'still here'
+            begun.resolve()
+          }
+          left.resolve('ended')
+        } finally {
+          left.resolve('closed')
+        }
+      },
+    })
+    const tools = [aiTool('endless', endless, { timeoutMs: 20 })]
+    const { agent, clock, store } = bench({ script: [calls('endless'), 'Done'], tools })
+    const turn = agent.executeTurn('Go')
+    await begun.promise
+    clock.advance(20)
+    expect((await turn.outcome).text).toBe('Done')
+    expect(await left.promise).toBe('closed')
+    const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+    expect(ends).toMatchObject([{ data: { status: 'unknown', output: { code: 'timeout' } } }])
   })
 
   it('streams: each value is progress, the last one is the result', async () => {

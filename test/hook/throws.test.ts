@@ -76,6 +76,26 @@ describe('a hook that throws', () => {
     )
   })
 
+  it('throws what cannot be read', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const unreadable = () => Promise.reject(proxy)
+    const { agent } = bench({ on: { beforeLlm: unreadable } })
+    expect((await agent.executeTurn('Hi').outcome).error).toMatchObject({
+      code: 'hook-failed',
+      message: 'The hook beforeLlm failed: Something was thrown that cannot be read.',
+    })
+    const look = probe('look')
+    const other = bench({
+      script: [calls('look'), 'Done'],
+      tools: [look],
+      on: { beforeEachTool: unreadable },
+    })
+    expect(await other.agent.input('Hi')).toBe('Done')
+    expect(look.ran).toEqual([])
+    expect(await journal(other.store)).toContain('7 tool.end call_1 rejected')
+  })
+
   it('does not take away what others had added before, if that was said', async () => {
     const on: Hooks = { ...throwing('afterLlm'), beforeLlm: ({ add }) => add('Kept') }
     const { agent, store } = bench({ script: ['Done'], on })

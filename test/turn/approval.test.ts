@@ -1,12 +1,17 @@
 /** Approval, expiry and restarts: a request outlives its turn and its process. */
 import { describe, expect, it } from 'vitest'
+import type { NewInboxEntry } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { withMethods } from '../drive/refusing-store.ts'
 import {
   asking,
   bench,
   calls,
   entryLines,
   journal,
+  KEY,
   openSqlite,
   type Probe,
   probe,
@@ -206,6 +211,84 @@ describe('a request that nobody answers', () => {
       'user "because"',
       'assistant "Too bad"',
     ])
+  })
+
+  it('that expires lets the turn go on for the person who asked, not for the owner', async () => {
+    const seen: unknown[] = []
+    const quiz = asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })
+    const look = probe('look', (_, { principal, credentials }) => void seen.push([principal, credentials]))
+    const { agent, clock } = bench({
+      script: [calls('quiz'), calls('look'), 'Too bad'],
+      tools: [quiz, look],
+      allow: () => true,
+      credentials: ({ actor }) => ({ token: `token-of-${actor}` }),
+    })
+    await agent.start()
+    const eve = { tenant: 'local', actor: 'eve', scopes: ['read'] }
+    await agent.executeTurn('Hi', { auth: eve }).outcome
+    clock.advance(HOUR)
+    await until('the tool has run', () => look.ran.length > 0)
+    expect(seen).toEqual([[eve, { token: 'token-of-eve' }]])
+    await agent.shutdown()
+  })
+
+  describe('is answered in time', () => {
+    const approval: NewInboxEntry = {
+      type: 'answer',
+      key: 'a',
+      data: { requestId: 'call_1/approval', value: true },
+    }
+    const post = async (store: Store, inbox: NewInboxEntry): Promise<void> => {
+      const { length: since } = await store.read(KEY)
+      await store.append({ key: KEY, id: 'other-process', since, inbox: [inbox] })
+    }
+
+    it('by an answer that was posted in time, though a driver takes it later', async () => {
+      const pay = probe('pay', undefined, { approve: 'always' })
+      const { agent, store, clock } = bench({
+        script: [calls('pay'), 'Paid'],
+        tools: [pay],
+        requestTtlMs: HOUR,
+      })
+      await agent.executeTurn('Pay').outcome
+      await post(store, approval)
+      clock.advance(HOUR)
+      await agent.executeTurn(null).outcome
+      expect(pay.ran).toEqual(['call_1'])
+    })
+
+    it('by a message that was posted in time', async () => {
+      const tools = [asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })]
+      const { agent, store, clock } = bench({ script: [calls('quiz'), 'Thanks'], tools })
+      await agent.executeTurn('Hi').outcome
+      await post(store, { type: 'input', key: 'm', data: { message: 'because' } })
+      clock.advance(HOUR)
+      await agent.executeTurn(null).outcome
+      const ended = (await journal(store)).filter((line) => line.includes('request.end'))
+      expect(ended).toEqual(['12 request.end call_1/answer answered "because" takes 9'])
+    })
+
+    it('by an answer that a driver has not seen when it ends the wait', async () => {
+      const pay = probe('pay', undefined, { approve: 'always' })
+      // The clock of the store stands still: the answer is posted in time.
+      const inner = memoryStore({ clock: new ManualClock(1000) })
+      let isUnseen = false
+      const store = withMethods(inner, {
+        append: async (request) => {
+          const isClaim = isUnseen && request.claim !== undefined
+          if (isClaim) isUnseen = false
+          if (isClaim) await post(inner, approval)
+          return inner.append(request)
+        },
+      })
+      const tools = [pay]
+      const { agent, clock } = bench({ store, script: [calls('pay'), 'Paid'], tools, requestTtlMs: HOUR })
+      await agent.executeTurn('Pay').outcome
+      clock.advance(HOUR)
+      isUnseen = true
+      await agent.executeTurn(null).outcome
+      expect(pay.ran).toEqual(['call_1'])
+    })
   })
 
   it('that was for approval counts as denied when it expires', async () => {
