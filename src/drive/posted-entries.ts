@@ -1,6 +1,6 @@
 /** Finds a past inbox entry and the turns that came of it, newest first: repeated keys are seldom old. */
 import { readTurn } from '../journal/index.ts'
-import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
+import type { ContextKey, Entry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 
 const PAGE = 500
@@ -72,21 +72,19 @@ function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
 }
 
-/**
- * A re-sent interrupt must not cancel the turn it started, nor one that continues it: drops the cancel if `turn` is
- * such a turn. Reads no turn before the one that the input began.
- */
-export async function withoutSelfCancel(
-  posts: readonly NewInboxEntry[],
-  { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
-): Promise<readonly NewInboxEntry[]> {
+/** True if the input posted under this key began this turn, or one that it continues. Reads no turn before that one. */
+export async function isOfTurn(
+  { store, key }: { readonly store: Store; readonly key: ContextKey },
+  turn: number,
+  posted: string,
+): Promise<boolean> {
   for (let at = turn; at > 0; at--) {
     const entries = await readTurn(store, key, at)
     for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
       const [taken] = await store.read(key, { from: seq, to: seq })
-      if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
+      if (taken?.key === posted) return true
     }
-    if (entries.length === 0 || entries.some(beginsWithInput)) return posts
+    if (entries.length === 0 || entries.some(beginsWithInput)) return false
   }
-  return posts
+  return false
 }
