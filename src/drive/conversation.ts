@@ -281,11 +281,12 @@ export class Conversation {
     return subscription
   }
 
-  /** Drives by one model call or one round of tools. */
+  /** Drives by one model call or one round of tools; not between `stop` and `attach`. */
   async drive(): Promise<DriveResult> {
     await this.whenIdle()
     await this.#refresh()
     for (;;) {
+      if (this.#pump.isHalted) return { state: 'done' }
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
       const progress = await this.driver.step()
       if (progress.state === 'again' && isEffect) return { state: 'again' }

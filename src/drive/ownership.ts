@@ -98,9 +98,13 @@ export class Ownership {
     return isOwner(this.#state)
   }
 
-  /** True if a release is owed, unless buffered entries come first (S5). */
+  /** True if a release is owed (S5). A buffered end of a turn ends ownership by itself. */
   get owesRelease(): boolean {
-    return this.#isClaimUnclear || (this.isOwner && !this.journal.hasUnsaved)
+    return this.#isClaimUnclear || (this.isOwner && !this.#hasUnsavedEnd)
+  }
+
+  get #hasUnsavedEnd(): boolean {
+    return this.journal.hasUnsaved && this.journal.session.open === undefined
   }
 
   /** True if the store refused a write to this journal because another driver has claimed, or it was erased. */
@@ -188,13 +192,14 @@ export class Ownership {
     this.journal.buffer(entries)
   }
 
-  /** Ends ownership with a release entry, also while the journal is stale. */
+  /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
       if (this.#isClaimUnclear) await this.#findClaim()
       const grant = grantOf(this.#state)
       if (grant === undefined) return
       const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
+      if (this.journal.hasUnsaved) return this.#append([release])
       await this.#writeAs(grant, [release])
       if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
       this.journal.forget()
@@ -203,7 +208,7 @@ export class Ownership {
 
   /** Ends ownership without a loop: with the buffered end of the turn, or a release. */
   releaseIdle(): Promise<void> {
-    return this.journal.hasUnsaved ? this.append([]) : this.release('idle')
+    return this.#hasUnsavedEnd ? this.append([]) : this.release('idle')
   }
 
   /** Posts to the inbox, as owner or not. Returns the entries that were not there before (W1). */
