@@ -282,12 +282,12 @@ export class Host {
 
   /** Cancels the running turn, whichever process drives it. */
   async cancel(key: ContextKey, reason?: string): Promise<void> {
-    await this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.cancel(reason))
+    await this.#use(key, (hosted) => hosted.cancel(reason))
   }
 
   /** The requests of a conversation that wait for an answer. */
   async requests(key: ContextKey): Promise<readonly RequestData[]> {
-    return this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.requests())
+    return this.#use(key, (hosted) => hosted.requests())
   }
 
   /** The requests of all conversations of an owner, a page at a time. */
@@ -316,7 +316,7 @@ export class Host {
 
   /** The agent of a conversation, for programs that need more than the host has. It stays open while `work` runs. */
   async withAgent<T>(key: ContextKey, work: (agent: Agent) => T | Promise<T>): Promise<T> {
-    return this.#pool.use(this.#catalog.checked(key), (hosted) => {
+    return this.#use(key, (hosted) => {
       if (hosted instanceof HostedAgentConversation) return work(hosted.agent)
       throw new HoldfastError('wrong-kind', {
         message: `${quote(key.contextId)} is a conversation of a graph, not of an agent.`,
@@ -441,17 +441,26 @@ export class Host {
     if (this.#state === 'closed') throw closedError()
     const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
-    const run = this.#gate.run(keyText(checked), () =>
-      this.#pool.use(checked, async (hosted) => {
-        await this.#erasing.get(keyText(checked))
-        if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
+    const run = this.#gate.run(keyText(checked), async () => {
+      await this.#erasing.get(keyText(checked))
+      const found = await this.store.head(checked)
+      const head = found?.status === 'erased' ? await recreateContext(this.store, checked) : found
+      const work = async (hosted: Hosted): Promise<void> => {
         const turn = this.#erasable(checked, await begin(hosted))
         begun.resolve(turn)
         await this.#follow(checked, turn)
-      }),
-    )
+      }
+      await this.#pool.use(checked, work, head?.erasedUpTo)
+    })
     run.catch((error: unknown) => begun.reject(error))
     return begun.promise
+  }
+
+  /** Another process may have erased the conversation and begun it anew since it was opened here. */
+  async #use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
+    const checked = this.#catalog.checked(key)
+    const { erasedUpTo } = (await this.store.head(checked)) ?? {}
+    return this.#pool.use(checked, work, erasedUpTo)
   }
 
   /** A turn that ends because its conversation is erased is not one that another process goes on with. */
@@ -470,7 +479,7 @@ export class Host {
 
   async #drive(key: ContextKey): Promise<void> {
     await this.#gate.run(keyText(key), () =>
-      this.#pool.use(key, async (hosted) => {
+      this.#use(key, async (hosted) => {
         await hosted.drive((turn) => void this.#live.follow(key, turn))
         // A drive may run turns that nobody follows, so the journal says who is needed after it.
         this.#notify(key, await hosted.requests())

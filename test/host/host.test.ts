@@ -251,6 +251,68 @@ describe('a host', () => {
     expect(host.load.open).toBe(1)
   })
 
+  test('begins a conversation anew that another host has erased, and goes on with one that it has begun anew', async () => {
+    const store = memoryStore()
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const [one, two] = [
+      createHost({ store, agents: { support } }),
+      createHost({ store, agents: { support } }),
+    ]
+    const talk = key('support:1')
+    const status = async (host: typeof one) => (await (await host.send(talk, 'Hi')).outcome).status
+    expect(await status(one)).toBe('completed')
+    expect(await two.erase(talk)).toBe(1)
+    expect(await status(one)).toBe('completed')
+    expect(await one.erase(talk)).toBe(1)
+    expect(await status(two)).toBe('completed')
+    expect(await two.erase(talk)).toBe(1)
+    expect(await status(two)).toBe('completed')
+    expect(await one.requests(talk)).toEqual([])
+    expect(await status(one)).toBe('completed')
+    expect((await one.reads.info(talk))?.turn).toBe(2)
+    await Promise.all([one.shutdown(), two.shutdown()])
+  })
+
+  test('reads and cancels a conversation that another host has begun anew', async () => {
+    const store = memoryStore()
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const [one, two] = [
+      createHost({ store, agents: { support } }),
+      createHost({ store, agents: { support } }),
+    ]
+    const talk = key('support:1')
+    await (await one.send(talk, 'Hi')).outcome
+    await two.erase(talk)
+    await (await two.send(talk, 'Hi')).outcome
+    expect(await one.requests(talk)).toEqual([])
+    await one.cancel(talk)
+    expect(await one.withAgent(talk, async (agent) => (await agent.lastTurn())?.number)).toBe(1)
+    await Promise.all([one.shutdown(), two.shutdown()])
+  })
+
+  test('completes a run whose flow cannot tell its reply', async () => {
+    const store = memoryStore()
+    const build = graph({ state: { question: value<string>() } })
+      .addNode('read', () => ({}))
+      .addEdge(START, 'read')
+      .addEdge('read', END)
+    const flow = {
+      build: (of: typeof store) => build.compile({ store: of }),
+      values: (question: string) => ({ question }),
+      reply: () => {
+        throw new Error('no reply')
+      },
+    }
+    const host = createHost({ store, flows: { flow } })
+    const outcome = await (await host.send(key('flow:1'), 'why?')).outcome
+    expect([outcome.status, outcome.text, outcome.state]).toEqual([
+      'completed',
+      undefined,
+      { question: 'why?' },
+    ])
+    await host.shutdown()
+  })
+
   test('erases conversations that are unused for longer than ttlMs, and no others', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
