@@ -22,6 +22,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
@@ -494,11 +495,7 @@ export class Host {
 
   #notify(key: ContextKey, requests: readonly RequestData[]): void {
     if (requests.length === 0) return
-    try {
-      this.#config.onRequest?.({ key, requests })
-    } catch {
-      // The callback of an embedder fails no turn.
-    }
+    callEmbedder('onRequest', () => this.#config.onRequest?.({ key, requests }))
   }
 }
 

@@ -290,6 +290,34 @@ describe('a host', () => {
     await Promise.all([one.shutdown(), two.shutdown()])
   })
 
+  test('is not ended by callbacks that reject', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const rejects = (async () => {
+      throw new Error('The callback failed.')
+    }) as () => void
+    const question = defineTool({
+      name: 'question',
+      description: 'Asks.',
+      input: z.object({}),
+      approve: 'always',
+      run: () => 'asked',
+    })
+    const model = ScriptedModel.forever({ calls: [{ tool: 'question', args: {} }] })
+    const support = { model, tools: [question] }
+    const trust = { level: 'strict', principals: [OWNER] } as const
+    const callbacks = { onRequest: rejects, onRefusal: rejects }
+    const host = createHost({ store: memoryStore(), agents: { support }, trust, ...callbacks })
+    expect((await (await host.send(key('support:1'), 'Hi')).outcome).status).toBe('input-required')
+    const stranger = key('support:1', { tenant: 'acme', actor: 'bob' })
+    await expect(host.send(stranger, 'Hi')).rejects.toMatchObject({ code: 'forbidden' })
+    await host.shutdown()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  })
+
   test('completes a run whose flow cannot tell its reply', async () => {
     const store = memoryStore()
     const build = graph({ state: { question: value<string>() } })
