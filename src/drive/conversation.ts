@@ -237,7 +237,8 @@ export class Conversation {
     this.driver.stop(how)
     try {
       await this.#pump.halt()
-      if (this.driver.isRunning) while ((await this.driver.step()).state === 'again');
+      // A step of `drive` or `turn.step()` may be under way, and open a turn.
+      while ((await this.driver.step()).state === 'again');
       await this.#awaitDrain(this.#options.definition.graceMs)
       await this.#outbox.postQueued()
     } finally {

@@ -10,6 +10,8 @@
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
+ * W5  Entries are buffered only while nothing runs here: an append under way would not have them, and its receipt ends
+ *     the buffer.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -185,6 +187,11 @@ export class Ownership {
   /** Appends the buffered entries. */
   async flush(): Promise<void> {
     if (this.journal.hasUnsaved) await this.append([])
+  }
+
+  /** True if the next append will have the entries that are buffered now (W5). */
+  get mayBuffer(): boolean {
+    return this.#inOrder.isIdle
   }
 
   /** Buffers entries of the owner until the next append. */

@@ -19,10 +19,16 @@ interface DrivingHere {
   readonly ownership: {
     /** Runs a read while this process writes nothing. */
     betweenWrites<T>(read: () => Promise<T>): Promise<T>
+    /** Appends the buffered entries. */
+    flush(): Promise<void>
+    readonly journal: { readonly hasUnsaved: boolean }
   }
 }
 
-const NOTHING_DRIVEN: DrivingHere = { follow: () => {}, ownership: { betweenWrites: (read) => read() } }
+const NOTHING_DRIVEN: DrivingHere = {
+  follow: () => {},
+  ownership: { betweenWrites: (read) => read(), flush: async () => {}, journal: { hasUnsaved: false } },
+}
 
 interface QueuedEntry {
   readonly entry: Entry
@@ -166,11 +172,13 @@ export class Subscribers {
    * has begun a turn since, so none of its requests is open.
    */
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
+    const { ownership } = this.#driver()
     for (;;) {
+      await ownership.flush()
       const before = this.#published
-      const entries = await this.#driver().ownership.betweenWrites(() =>
-        readTurn(this.#store, this.#key, number),
-      )
+      const entries = await ownership.betweenWrites(() => readTurn(this.#store, this.#key, number))
+      // Entries that were buffered meanwhile are published already, and not read.
+      if (ownership.journal.hasUnsaved) continue
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))

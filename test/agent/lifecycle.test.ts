@@ -298,4 +298,34 @@ describe('drive()', () => {
     expect((await journal(memory)).at(-1)).toMatch(/ release/)
     expect(model.calls).toHaveLength(1)
   })
+  it('that is about to open a turn does not keep it after a shutdown', async () => {
+    const memory = memoryStore()
+    const [reached, posted, paid] = [gate(), gate(), gate()]
+    let isFull = false
+    const append: typeof memory.append = async (request) => {
+      if (isFull) throw new HoldfastError('store-full', { message: 'There is no room.' })
+      if (request.inbox?.[0]?.type === 'late-result') {
+        reached.resolve()
+        await posted.promise
+      }
+      return memory.append(request)
+    }
+    const pay = probe('pay', () => paid.promise.then(() => 'paid'))
+    const store = decorate(memory, { append })
+    const { agent } = bench({ store, tools: [pay], script: [calls('pay'), 'Done.'] })
+    const turn = agent.executeTurn('Pay')
+    await until('the tool runs', () => pay.ran.length > 0)
+    isFull = true
+    paid.resolve()
+    expect((await turn.outcome).error).toMatchObject({ code: 'store-full' })
+    isFull = false
+    const driven = agent.drive()
+    await reached.promise
+    const shutdown = agent.shutdown()
+    await quiet()
+    posted.resolve()
+    await Promise.all([driven, shutdown])
+    expect((await memory.head(KEY))?.lease).toBeUndefined()
+    expect((await journal(memory)).at(-1)).toMatch(/ release/)
+  })
 })
