@@ -290,6 +290,26 @@ describe('a host', () => {
     await Promise.all([one.shutdown(), two.shutdown()])
   })
 
+  test('goes on with a conversation behind a thousand that belong to no agent of the host', async () => {
+    const store = memoryStore()
+    const post = (contextId: string) => {
+      const inbox = [{ type: 'input', key: 'm', data: { message: 'Hi' } }] as const
+      return store.append({ key: key(contextId), id: contextId, since: 0, inbox })
+    }
+    for (let at = 0; at < 1000; at++) await post(`gone:${at}`)
+    await post('support:1')
+    const clock = new ManualClock(Date.now())
+    const agents = { support: { model: ScriptedModel.forever('Hello.') } }
+    const host = createHost({ store, agents, timer: clock })
+    host.start()
+    await until('it was driven', async () => {
+      clock.advance(1000)
+      return (await store.head(key('support:1')))?.outcome === 'stop'
+    })
+    expect((await store.head(key('support:1')))?.pending).toBe(0)
+    await host.shutdown()
+  })
+
   test('is not ended by callbacks that reject', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown) => void unhandled.push(error)
