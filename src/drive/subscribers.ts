@@ -232,6 +232,16 @@ export class Subscribers {
     }
   }
 
+  #isFollowed(turn: number): boolean {
+    for (const { number } of this.subscriptions) if (number === turn) return true
+    return false
+  }
+
+  /** Not in this tick: the rest of the batch is buffered in it (W5). */
+  #flushSoon(): void {
+    queueMicrotask(() => void this.#driver().ownership.flush().catch(() => {}))
+  }
+
   #publish(entry: Entry, how?: Publication): void {
     if (how !== 'unsaved') this.#published = entry.seq
     if (how === 'saved') return
@@ -242,6 +252,8 @@ export class Subscribers {
     if (event.type === 'request.start') this.#openRequests.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#openRequests.delete(event.data.requestId)
     else if (event.type === 'clear') this.#openRequests.clear()
+    // Only other processes wait for such a turn, and they read what is stored.
+    if (how === 'unsaved' && entry.type === 'turn.end' && !this.#isFollowed(entry.turn)) this.#flushSoon()
     for (const subscription of this.subscriptions)
       subscription.receive(event, this.#newest, this.#openRequests)
     if (entry.type === 'turn.end') this.#ended += 1

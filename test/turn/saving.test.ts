@@ -97,6 +97,18 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
     ])
   })
 
+  it('the turn of a message of another process is stored when it ends', async () => {
+    const { agent, another, clock, store } = bench({ store: open(), script: ['One', 'Two'], autoSave: false })
+    await agent.executeTurn('1').outcome
+    const second = another().executeTurn('2')
+    await until('it is over', () => {
+      clock.advance(100)
+      return second.isEnded
+    })
+    expect(await second.outcome).toMatchObject({ status: 'completed', text: 'Two' })
+    expect((await journal(store)).filter((line) => line.includes(' claim '))).toHaveLength(2)
+  })
+
   it('the last turn is complete before it is stored', async () => {
     const { agent } = bench({ store: open(), script: ['Hello'], autoSave: false })
     await agent.executeTurn('Hi').outcome
