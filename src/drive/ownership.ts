@@ -184,9 +184,12 @@ export class Ownership {
     })
   }
 
-  /** Appends the buffered entries. */
+  /** Appends the buffered entries, unless a write under way has them. */
   async flush(): Promise<void> {
-    if (this.journal.hasUnsaved) await this.append([])
+    if (!this.journal.hasUnsaved) return
+    await this.#inOrder.run(async () => {
+      if (this.journal.hasUnsaved) await this.#append([])
+    })
   }
 
   /** True if the next append will have the entries that are buffered now (W5). */
@@ -215,7 +218,7 @@ export class Ownership {
 
   /** Ends ownership without a loop: with the buffered end of the turn, or a release. */
   releaseIdle(): Promise<void> {
-    return this.#hasUnsavedEnd ? this.append([]) : this.release('idle')
+    return this.#hasUnsavedEnd ? this.flush() : this.release('idle')
   }
 
   /** Posts to the inbox, as owner or not. Returns the entries that were not there before (W1). */

@@ -239,7 +239,8 @@ export class Subscribers {
 
   /** Not in this tick: the rest of the batch is buffered in it (W5). */
   #flushSoon(): void {
-    queueMicrotask(() => void this.#driver().ownership.flush().catch(() => {}))
+    const { ownership } = this.#driver()
+    queueMicrotask(() => void ownership.flush().catch(() => {}))
   }
 
   #publish(entry: Entry, how?: Publication): void {

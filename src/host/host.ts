@@ -365,15 +365,18 @@ export class Host {
     const checked = this.#catalog.checked(key)
     const name = keyText(checked)
     const erased = this.#pool.close(checked).then(() => this.store.erase(checked))
-    const isErased = erased.then(
+    const ended = erased.then(
       () => true,
       () => false,
     )
-    this.#erasing.set(name, isErased)
+    // An earlier one may still be under way.
+    const all = Promise.all([this.#erasing.get(name), ended]).then((each) => each.includes(true))
+    this.#erasing.set(name, all)
     try {
       return await erased
     } finally {
-      this.#erasing.delete(name)
+      await all
+      if (this.#erasing.get(name) === all) this.#erasing.delete(name)
     }
   }
 

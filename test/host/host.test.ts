@@ -273,6 +273,18 @@ describe('a host', () => {
     await Promise.all([one.shutdown(), two.shutdown()])
   })
 
+  test('begins a conversation anew with the messages that come while it is erased twice', async () => {
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const host = createHost({ store: memoryStore(), agents: { support } })
+    const talk = key('support:1')
+    const status = async () => (await (await host.send(talk, 'Hi')).outcome).status
+    await status()
+    const [, first, , second] = await Promise.all([host.erase(talk), status(), host.erase(talk), status()])
+    expect([first, second]).toEqual(['completed', 'completed'])
+    expect((await host.reads.info(talk))?.turn).toBe(2)
+    await host.shutdown()
+  })
+
   test('reads and cancels a conversation that another host has begun anew', async () => {
     const store = memoryStore()
     const support = { model: ScriptedModel.forever('Hello.') }

@@ -109,6 +109,14 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
     expect((await journal(store)).filter((line) => line.includes(' claim '))).toHaveLength(2)
   })
 
+  it('several may ask at once to store what was held back', async () => {
+    const { agent, store } = bench({ store: open(), script: ['Hello'], autoSave: false })
+    await agent.executeTurn('Hi').outcome
+    const asked = await Promise.allSettled([agent.saveState(), agent.trace(), agent.saveState()])
+    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+    expect((await journal(store)).slice(4)).toEqual(['5 model.end "Hello"', '6 turn.end stop'])
+  })
+
   it('the last turn is complete before it is stored', async () => {
     const { agent } = bench({ store: open(), script: ['Hello'], autoSave: false })
     await agent.executeTurn('Hi').outcome
