@@ -19,8 +19,8 @@ import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
-import { isCallerError, keyed, Outbox } from './outbox.ts'
-import { isOfTurn } from './posted-entries.ts'
+import { callerPosts, isCallerError, Outbox } from './outbox.ts'
+import { requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
@@ -378,34 +378,16 @@ export class Conversation {
 
   async #post(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
     const { repeats, credentials } = request
-    const given = this.#postsOf(request)
+    const given = requestedPosts(request, this.driver.journal)
     const all = this.driver.vault.withoutSecrets(isPromise(given) ? await given : given, credentials)
     const onWrite = () => this.#keepCredentials(request, subscription)
-    const caller = {
-      subscription,
-      onWrite,
-      ...(repeats === undefined ? { posts: all } : keyed(all, repeats)),
-    }
+    const caller = { subscription, onWrite, ...callerPosts(all, repeats) }
     try {
       const sending = this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
       if (isPromise(sending)) await sending
     } catch (error) {
       if (HoldfastError.is(error, 'inbox-full')) this.#pump.start() // P6
       throw error
-    }
-  }
-
-  /** A message that is sent again is not refused because of the turn that it began. */
-  #postsOf({ posts = () => [], repeats }: TurnRequest): MaybePromise<readonly NewInboxEntry[]> {
-    const turn = this.driver.journal.session.open?.turn
-    try {
-      return posts(turn)
-    } catch (error) {
-      if (turn === undefined || repeats === undefined) throw error
-      return isOfTurn(this.#options, turn, repeats).then((isOwn) => {
-        if (!isOwn) throw error
-        return posts(undefined)
-      })
     }
   }
 

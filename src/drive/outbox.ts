@@ -54,11 +54,12 @@ export function isCallerError(error: unknown): boolean {
 
 const NONE: readonly NewInboxEntry[] = []
 
-/** The posts under a key of the sender's: a cancel follows the message (P1). */
-export function keyed(
+/** The posts of a caller; under a key of the sender's, a cancel follows the message (P1). */
+export function callerPosts(
   posts: readonly NewInboxEntry[],
-  repeats: string,
+  repeats: string | undefined,
 ): Pick<Caller, 'posts' | 'repeats' | 'following'> {
+  if (repeats === undefined) return { posts }
   if (posts.length === 1) return { posts, repeats }
   const isCancel = ({ type }: NewInboxEntry): boolean => type === 'cancel'
   return { posts: posts.filter((post) => !isCancel(post)), following: posts.filter(isCancel), repeats }
