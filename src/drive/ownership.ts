@@ -10,8 +10,7 @@
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
- * W5  Entries are buffered only while nothing runs here: an append under way would not have them, and its receipt ends
- *     the buffer.
+ * W5  No entry is buffered during an append: that would not have it, and its receipt ends the buffer.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -75,6 +74,7 @@ export class Ownership {
   #state: State = FREE
   /** The newest epoch granted here. */
   #epoch = 0
+  #isAppending = false
   /** True while a claim may be stored whose reply never came. */
   #isClaimUnclear = false
   /** Losses that the store has told about this journal: a loop may meet those of other journals, too. */
@@ -194,7 +194,7 @@ export class Ownership {
 
   /** True if the next append will have the entries that are buffered now (W5). */
   get mayBuffer(): boolean {
-    return this.#inOrder.isIdle
+    return !this.#isAppending
   }
 
   /** Buffers entries of the owner until the next append. */
@@ -337,10 +337,15 @@ export class Ownership {
     const at = this.#options.clock.elapsed()
     const { journal } = this
     const all = journal.hasUnsaved ? [...journal.unsaved, ...entries] : entries
-    const receipt = await this.#writeAs(grant, all)
-    if (!this.#holds(grant.epoch)) throw this.lossError() // W2
-    if (!receipt.repeated) this.#on({ type: 'granted', at })
-    this.#absorb(receipt)
+    this.#isAppending = true // W5
+    try {
+      const receipt = await this.#writeAs(grant, all)
+      if (!this.#holds(grant.epoch)) throw this.lossError() // W2
+      if (!receipt.repeated) this.#on({ type: 'granted', at })
+      this.#absorb(receipt)
+    } finally {
+      this.#isAppending = false
+    }
   }
 
   /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */

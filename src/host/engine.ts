@@ -1,4 +1,4 @@
-/** The port for what drives conversations that nobody asks for now: unfinished turns, unread input, expired requests. */
+/** The port for engines. An engine drives conversations without a caller: unfinished turns, unread input, expired requests. */
 import type { Timer } from '../base/index.ts'
 import { type ContextKey, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
