@@ -250,7 +250,7 @@ export class Agent<Output = unknown> {
 
   /**
    * Advances by one model call or one round of tools, for an external engine that calls repeatedly. The work comes from
-   * the journal: a posted input, an open turn, an expired request.
+   * the journal: a posted input, an open turn, an expired request. Does nothing while the agent is paused or shut down.
    */
   async drive(): Promise<DriveResult> {
     this.#refuseInside('drive')

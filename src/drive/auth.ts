@@ -1,6 +1,6 @@
 /** The principal of a turn request, and its authorisation (R20). */
 
-import { debugThrown } from '../base/index.ts'
+import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import { type Continuation, optionFailed } from '../loop/index.ts'
 import {
   checkOptions,
@@ -103,7 +103,11 @@ function isAllowed(
   allow: ((principal: Principal) => boolean) | undefined,
 ): boolean | undefined {
   try {
-    return allow?.(principal)
+    const answer: MaybePromise<boolean> | undefined = allow?.(principal)
+    if (!isPromise(answer)) return answer
+    answer.then(undefined, () => {})
+    // A promise is no answer, and would pass for a yes.
+    throw new TypeError('it returned a promise. Return true or false')
   } catch (error) {
     debugThrown('The function allow', error)
     throw optionFailed('allow', error)

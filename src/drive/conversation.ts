@@ -19,8 +19,8 @@ import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
-import { isCallerError, Outbox } from './outbox.ts'
-import { withoutSelfCancel } from './posted-entries.ts'
+import { callerPosts, isCallerError, Outbox } from './outbox.ts'
+import { requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
@@ -237,7 +237,8 @@ export class Conversation {
     this.driver.stop(how)
     try {
       await this.#pump.halt()
-      if (this.driver.isRunning) while ((await this.driver.step()).state === 'again');
+      // A step of `drive` or `turn.step()` may be under way, and open a turn.
+      while ((await this.driver.step()).state === 'again');
       await this.#awaitDrain(this.#options.definition.graceMs)
       await this.#outbox.postQueued()
     } finally {
@@ -281,11 +282,12 @@ export class Conversation {
     return subscription
   }
 
-  /** Drives by one model call or one round of tools. */
+  /** Drives by one model call or one round of tools; not between `stop` and `attach`. */
   async drive(): Promise<DriveResult> {
     await this.whenIdle()
     await this.#refresh()
     for (;;) {
+      if (this.#pump.isHalted) return { state: 'done' }
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
       const progress = await this.driver.step()
       if (progress.state === 'again' && isEffect) return { state: 'again' }
@@ -375,14 +377,11 @@ export class Conversation {
   }
 
   async #post(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
-    const { posts: postsFor, repeats, credentials } = request
-    const { store, key } = this.#options
-    const turn = this.driver.journal.session.open?.turn
-    let posts = this.driver.vault.withoutSecrets(postsFor?.(turn) ?? [], credentials)
-    if (posts.length > 1 && turn !== undefined && repeats !== undefined)
-      posts = await withoutSelfCancel(posts, { store, key, turn, posted: repeats })
+    const { repeats, credentials } = request
+    const given = requestedPosts(request, this.driver.journal)
+    const all = this.driver.vault.withoutSecrets(isPromise(given) ? await given : given, credentials)
     const onWrite = () => this.#keepCredentials(request, subscription)
-    const caller = { subscription, posts, onWrite, ...(repeats === undefined ? {} : { repeats }) }
+    const caller = { subscription, onWrite, ...callerPosts(all, repeats) }
     try {
       const sending = this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
       if (isPromise(sending)) await sending

@@ -254,9 +254,10 @@ export class Driver {
 
   #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
     if (entries.length === 0) return undefined
-    if (this.#options.autoSave || !mayBuffer(entries) || !this.#isDriving(loop))
-      return this.ownership.append(entries)
-    this.ownership.buffer(entries)
+    const { ownership } = this
+    const isDurable = this.#options.autoSave || !mayBuffer(entries) || !this.#isDriving(loop)
+    if (isDurable || !ownership.mayBuffer) return ownership.append(entries)
+    ownership.buffer(entries)
     return undefined
   }
 

@@ -1,6 +1,6 @@
 /**
- * Results of effects that ended here, until they are durable. What is left when the ownership ends is posted: so a result
- * is stored or posted, however its turn is left (R4).
+ * Results of effects that ended here, until they are durable. The end of the ownership posts the rest: a result is stored
+ * or posted, however its turn ends (R4).
  */
 import { ENTRY_KINDS, type Entry, type EntryData } from '../protocol/index.ts'
 import type { Settled } from '../tool/index.ts'

@@ -1,4 +1,4 @@
-/** The observers of one conversation: what they may ask of it, and the turns that it refused. */
+/** The observers of one conversation: they receive its entries, its deltas and the turns that it refused. */
 import { readTurn, type Session } from '../journal/index.ts'
 import {
   type ContextTelemetry,

@@ -1,7 +1,8 @@
 /**
  * Posts the messages of callers to the inbox of a conversation, each caller judged alone. It must not drive or publish.
  *
- * P1  The posts of one caller are one append, shared with no other caller. So a refusal is about one caller.
+ * P1  The posts of one caller are one append, shared with no other caller. So a refusal is about one caller. Only the
+ *     cancel of an interrupt under a key of the sender's comes after its message: one that was sent before cancels nothing.
  * P2  The claim that opens a turn may carry the posts of one caller, which saves a commit: only if no turn is open, the
  *     inbox is empty and no other caller is entering. The opened turn takes the carried posts.
  * P3  A claim that was refused for its posts is repeated without them; the posts are judged alone (P1).
@@ -21,6 +22,8 @@ export interface Caller {
   readonly posts: readonly NewInboxEntry[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string
+  /** Posted after `posts`, unless these were posted before. */
+  readonly following?: readonly NewInboxEntry[]
   /** Called before the posts are written, each time. */
   readonly onWrite?: () => void
 }
@@ -50,6 +53,17 @@ export function isCallerError(error: unknown): boolean {
 }
 
 const NONE: readonly NewInboxEntry[] = []
+
+/** The posts of a caller; under a key of the sender's, a cancel follows the message (P1). */
+export function callerPosts(
+  posts: readonly NewInboxEntry[],
+  repeats: string | undefined,
+): Pick<Caller, 'posts' | 'repeats' | 'following'> {
+  if (repeats === undefined) return { posts }
+  if (posts.length === 1) return { posts, repeats }
+  const isCancel = ({ type }: NewInboxEntry): boolean => type === 'cancel'
+  return { posts: posts.filter((post) => !isCancel(post)), following: posts.filter(isCancel), repeats }
+}
 
 export class Outbox {
   readonly #options: OutboxOptions
@@ -123,7 +137,7 @@ export class Outbox {
   }
 
   async #post(caller: Caller): Promise<void> {
-    const { subscription, posts, repeats } = caller
+    const { subscription, posts, repeats, following = NONE } = caller
     if (subscription.turn.isEnded) return
     startWrite(caller)
     const added = await this.#options.post(posts).catch((error: unknown) => {
@@ -131,7 +145,10 @@ export class Outbox {
       throw error
     })
     subscription.markStored()
-    if (repeats === undefined || added.some(({ key }) => key === repeats)) return
+    if (repeats === undefined || added.some(({ key }) => key === repeats)) {
+      if (following.length > 0) await this.#options.post(following)
+      return
+    }
     // A duplicate: subscribe to the turn that took it.
     if (!(await this.#options.join(subscription, repeats))) throw prunedError(repeats)
   }

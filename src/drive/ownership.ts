@@ -10,6 +10,7 @@
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
+ * W5  No entry is buffered during an append: that would not have it, and its receipt ends the buffer.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -73,6 +74,7 @@ export class Ownership {
   #state: State = FREE
   /** The newest epoch granted here. */
   #epoch = 0
+  #isAppending = false
   /** True while a claim may be stored whose reply never came. */
   #isClaimUnclear = false
   /** Losses that the store has told about this journal: a loop may meet those of other journals, too. */
@@ -98,9 +100,13 @@ export class Ownership {
     return isOwner(this.#state)
   }
 
-  /** True if a release is owed, unless buffered entries come first (S5). */
+  /** True if a release is owed (S5). A buffered end of a turn ends ownership by itself. */
   get owesRelease(): boolean {
-    return this.#isClaimUnclear || (this.isOwner && !this.journal.hasUnsaved)
+    return this.#isClaimUnclear || (this.isOwner && !this.#hasUnsavedEnd)
+  }
+
+  get #hasUnsavedEnd(): boolean {
+    return this.journal.hasUnsaved && this.journal.session.open === undefined
   }
 
   /** True if the store refused a write to this journal because another driver has claimed, or it was erased. */
@@ -178,9 +184,17 @@ export class Ownership {
     })
   }
 
-  /** Appends the buffered entries. */
+  /** Appends the buffered entries, unless a write under way has them. */
   async flush(): Promise<void> {
-    if (this.journal.hasUnsaved) await this.append([])
+    if (!this.journal.hasUnsaved) return
+    await this.#inOrder.run(async () => {
+      if (this.journal.hasUnsaved) await this.#append([])
+    })
+  }
+
+  /** True if the next append will have the entries that are buffered now (W5). */
+  get mayBuffer(): boolean {
+    return !this.#isAppending
   }
 
   /** Buffers entries of the owner until the next append. */
@@ -188,13 +202,14 @@ export class Ownership {
     this.journal.buffer(entries)
   }
 
-  /** Ends ownership with a release entry, also while the journal is stale. */
+  /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
       if (this.#isClaimUnclear) await this.#findClaim()
       const grant = grantOf(this.#state)
       if (grant === undefined) return
       const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
+      if (this.journal.hasUnsaved) return this.#append([release])
       await this.#writeAs(grant, [release])
       if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
       this.journal.forget()
@@ -203,7 +218,7 @@ export class Ownership {
 
   /** Ends ownership without a loop: with the buffered end of the turn, or a release. */
   releaseIdle(): Promise<void> {
-    return this.journal.hasUnsaved ? this.append([]) : this.release('idle')
+    return this.#hasUnsavedEnd ? this.flush() : this.release('idle')
   }
 
   /** Posts to the inbox, as owner or not. Returns the entries that were not there before (W1). */
@@ -329,10 +344,15 @@ export class Ownership {
     const at = this.#options.clock.elapsed()
     const { journal } = this
     const all = journal.hasUnsaved ? [...journal.unsaved, ...entries] : entries
-    const receipt = await this.#writeAs(grant, all)
-    if (!this.#holds(grant.epoch)) throw this.lossError() // W2
-    if (!receipt.repeated) this.#on({ type: 'granted', at })
-    this.#absorb(receipt)
+    this.#isAppending = true // W5
+    try {
+      const receipt = await this.#writeAs(grant, all)
+      if (!this.#holds(grant.epoch)) throw this.lossError() // W2
+      if (!receipt.repeated) this.#on({ type: 'granted', at })
+      this.#absorb(receipt)
+    } finally {
+      this.#isAppending = false
+    }
   }
 
   /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */

@@ -1,7 +1,10 @@
 /** Finds a past inbox entry and the turns that came of it, newest first: repeated keys are seldom old. */
+import type { MaybePromise } from '../base/index.ts'
 import { readTurn } from '../journal/index.ts'
 import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import type { JournalState } from './journal-state.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 const PAGE = 500
 
@@ -72,21 +75,36 @@ function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
 }
 
-/**
- * A re-sent interrupt must not cancel the turn it started, nor one that continues it: drops the cancel if `turn` is
- * such a turn. Reads no turn before the one that the input began.
- */
-export async function withoutSelfCancel(
-  posts: readonly NewInboxEntry[],
-  { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
-): Promise<readonly NewInboxEntry[]> {
+/** The posts of a request. A message that is sent again is not refused because of the turn that it began. */
+export function requestedPosts(
+  { posts = () => [], repeats }: TurnRequest,
+  { store, key, session }: Pick<JournalState, 'store' | 'key' | 'session'>,
+): MaybePromise<readonly NewInboxEntry[]> {
+  const turn = session.open?.turn
+  try {
+    return posts(turn)
+  } catch (error) {
+    if (turn === undefined || repeats === undefined) throw error
+    return isOfTurn({ store, key }, turn, repeats).then((isOwn) => {
+      if (!isOwn) throw error
+      return posts(undefined)
+    })
+  }
+}
+
+/** True if the input posted under this key began this turn, or one that it continues. Reads no turn before that one. */
+async function isOfTurn(
+  { store, key }: { readonly store: Store; readonly key: ContextKey },
+  turn: number,
+  posted: string,
+): Promise<boolean> {
   for (let at = turn; at > 0; at--) {
     const entries = await readTurn(store, key, at)
     for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
       const [taken] = await store.read(key, { from: seq, to: seq })
-      if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
+      if (taken?.key === posted) return true
     }
-    if (entries.length === 0 || entries.some(beginsWithInput)) return posts
+    if (entries.length === 0 || entries.some(beginsWithInput)) return false
   }
-  return posts
+  return false
 }

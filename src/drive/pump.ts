@@ -97,6 +97,10 @@ export class Pump {
     await this.ended()
   }
 
+  get isHalted(): boolean {
+    return this.#isHalted
+  }
+
   resume(): void {
     this.#isHalted = false
   }

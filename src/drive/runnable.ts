@@ -96,7 +96,10 @@ async function resumeOrBegin(
   if (Object.keys(matching).length > 0) return child.answer(matching, childScope.answerOrigins ?? {})
   const running = child.turnNow()
   if (running !== undefined) {
-    signal.addEventListener('abort', () => void running.cancel('cancelled by its caller').catch(() => {}))
+    const cancel = (): void => void running.cancel('cancelled by its caller').catch(() => {})
+    // The caller may have been cancelled while the child was opened.
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
     return running
   }
   const last = await child.lastTurn()

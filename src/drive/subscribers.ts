@@ -19,10 +19,16 @@ interface DrivingHere {
   readonly ownership: {
     /** Runs a read while this process writes nothing. */
     betweenWrites<T>(read: () => Promise<T>): Promise<T>
+    /** Appends the buffered entries. */
+    flush(): Promise<void>
+    readonly journal: { readonly hasUnsaved: boolean }
   }
 }
 
-const NOTHING_DRIVEN: DrivingHere = { follow: () => {}, ownership: { betweenWrites: (read) => read() } }
+const NOTHING_DRIVEN: DrivingHere = {
+  follow: () => {},
+  ownership: { betweenWrites: (read) => read(), flush: async () => {}, journal: { hasUnsaved: false } },
+}
 
 interface QueuedEntry {
   readonly entry: Entry
@@ -166,11 +172,13 @@ export class Subscribers {
    * has begun a turn since, so none of its requests is open.
    */
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
+    const { ownership } = this.#driver()
     for (;;) {
+      await ownership.flush()
       const before = this.#published
-      const entries = await this.#driver().ownership.betweenWrites(() =>
-        readTurn(this.#store, this.#key, number),
-      )
+      const entries = await ownership.betweenWrites(() => readTurn(this.#store, this.#key, number))
+      // Entries that were buffered meanwhile are published already, and not read.
+      if (ownership.journal.hasUnsaved) continue
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
@@ -224,6 +232,17 @@ export class Subscribers {
     }
   }
 
+  #isFollowed(turn: number): boolean {
+    for (const { number } of this.subscriptions) if (number === turn) return true
+    return false
+  }
+
+  /** Not in this tick: the rest of the batch is buffered in it (W5). */
+  #flushSoon(): void {
+    const { ownership } = this.#driver()
+    queueMicrotask(() => void ownership.flush().catch(() => {}))
+  }
+
   #publish(entry: Entry, how?: Publication): void {
     if (how !== 'unsaved') this.#published = entry.seq
     if (how === 'saved') return
@@ -234,6 +253,8 @@ export class Subscribers {
     if (event.type === 'request.start') this.#openRequests.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#openRequests.delete(event.data.requestId)
     else if (event.type === 'clear') this.#openRequests.clear()
+    // Only other processes wait for such a turn, and they read what is stored.
+    if (how === 'unsaved' && entry.type === 'turn.end' && !this.#isFollowed(entry.turn)) this.#flushSoon()
     for (const subscription of this.subscriptions)
       subscription.receive(event, this.#newest, this.#openRequests)
     if (entry.type === 'turn.end') this.#ended += 1

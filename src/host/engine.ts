@@ -1,4 +1,4 @@
-/** The port for what drives conversations that nobody asks for now: unfinished turns, unread input, expired requests. */
+/** The port for engines. An engine drives conversations without a caller: unfinished turns, unread input, expired requests. */
 import type { Timer } from '../base/index.ts'
 import { type ContextKey, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
@@ -33,6 +33,8 @@ const LONGEST_BACKOFF_MS = 60_000
 export function embeddedEngine({ pollMs = 1000 }: EmbeddedEngineOptions = {}): Engine {
   const running = new Map<string, Promise<void>>()
   const failures = new Map<string, { readonly count: number; readonly until: number }>()
+  /** Due conversations that cannot be driven here now: they must not hide those behind them. */
+  let skipped = 0
   let stopped = false
   let cancel: (() => void) | undefined
 
@@ -51,11 +53,13 @@ export function embeddedEngine({ pollMs = 1000 }: EmbeddedEngineOptions = {}): E
   }
 
   const look = async (port: EnginePort, now: number): Promise<void> => {
-    const heads = await port.store.due(PAGE)
+    const heads = await port.store.due(PAGE + skipped)
+    skipped = 0
     for (const { key } of heads) {
       const name = keyText(key)
-      if (stopped || running.has(name) || (failures.get(name)?.until ?? 0) > now) continue
-      if (port.isHosted(key.contextId)) running.set(name, drive(port, key, now))
+      if (stopped || running.has(name)) continue
+      if ((failures.get(name)?.until ?? 0) > now || !port.isHosted(key.contextId)) skipped += 1
+      else running.set(name, drive(port, key, now))
     }
   }
 

@@ -22,6 +22,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
@@ -282,12 +283,12 @@ export class Host {
 
   /** Cancels the running turn, whichever process drives it. */
   async cancel(key: ContextKey, reason?: string): Promise<void> {
-    await this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.cancel(reason))
+    await this.#use(key, (hosted) => hosted.cancel(reason))
   }
 
   /** The requests of a conversation that wait for an answer. */
   async requests(key: ContextKey): Promise<readonly RequestData[]> {
-    return this.#pool.use(this.#catalog.checked(key), (hosted) => hosted.requests())
+    return this.#use(key, (hosted) => hosted.requests())
   }
 
   /** The requests of all conversations of an owner, a page at a time. */
@@ -316,7 +317,7 @@ export class Host {
 
   /** The agent of a conversation, for programs that need more than the host has. It stays open while `work` runs. */
   async withAgent<T>(key: ContextKey, work: (agent: Agent) => T | Promise<T>): Promise<T> {
-    return this.#pool.use(this.#catalog.checked(key), (hosted) => {
+    return this.#use(key, (hosted) => {
       if (hosted instanceof HostedAgentConversation) return work(hosted.agent)
       throw new HoldfastError('wrong-kind', {
         message: `${quote(key.contextId)} is a conversation of a graph, not of an agent.`,
@@ -364,15 +365,18 @@ export class Host {
     const checked = this.#catalog.checked(key)
     const name = keyText(checked)
     const erased = this.#pool.close(checked).then(() => this.store.erase(checked))
-    const isErased = erased.then(
+    const ended = erased.then(
       () => true,
       () => false,
     )
-    this.#erasing.set(name, isErased)
+    // An earlier one may still be under way.
+    const all = Promise.all([this.#erasing.get(name), ended]).then((each) => each.includes(true))
+    this.#erasing.set(name, all)
     try {
       return await erased
     } finally {
-      this.#erasing.delete(name)
+      await all
+      if (this.#erasing.get(name) === all) this.#erasing.delete(name)
     }
   }
 
@@ -441,17 +445,26 @@ export class Host {
     if (this.#state === 'closed') throw closedError()
     const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
-    const run = this.#gate.run(keyText(checked), () =>
-      this.#pool.use(checked, async (hosted) => {
-        await this.#erasing.get(keyText(checked))
-        if ((await this.store.head(checked))?.status === 'erased') await recreateContext(this.store, checked)
+    const run = this.#gate.run(keyText(checked), async () => {
+      await this.#erasing.get(keyText(checked))
+      const found = await this.store.head(checked)
+      const head = found?.status === 'erased' ? await recreateContext(this.store, checked) : found
+      const work = async (hosted: Hosted): Promise<void> => {
         const turn = this.#erasable(checked, await begin(hosted))
         begun.resolve(turn)
         await this.#follow(checked, turn)
-      }),
-    )
+      }
+      await this.#pool.use(checked, work, head?.erasedUpTo)
+    })
     run.catch((error: unknown) => begun.reject(error))
     return begun.promise
+  }
+
+  /** Another process may have erased the conversation and begun it anew since it was opened here. */
+  async #use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
+    const checked = this.#catalog.checked(key)
+    const { erasedUpTo } = (await this.store.head(checked)) ?? {}
+    return this.#pool.use(checked, work, erasedUpTo)
   }
 
   /** A turn that ends because its conversation is erased is not one that another process goes on with. */
@@ -470,7 +483,7 @@ export class Host {
 
   async #drive(key: ContextKey): Promise<void> {
     await this.#gate.run(keyText(key), () =>
-      this.#pool.use(key, async (hosted) => {
+      this.#use(key, async (hosted) => {
         await hosted.drive((turn) => void this.#live.follow(key, turn))
         // A drive may run turns that nobody follows, so the journal says who is needed after it.
         this.#notify(key, await hosted.requests())
@@ -485,11 +498,7 @@ export class Host {
 
   #notify(key: ContextKey, requests: readonly RequestData[]): void {
     if (requests.length === 0) return
-    try {
-      this.#config.onRequest?.({ key, requests })
-    } catch {
-      // The callback of an embedder fails no turn.
-    }
+    callEmbedder('onRequest', () => this.#config.onRequest?.({ key, requests }))
   }
 }
 

@@ -1,5 +1,6 @@
 /** A conversation as a host runs it, whether an agent's or a graph's. */
 import { Agent, type AgentConfig } from '../agent/index.ts'
+import { debugThrown } from '../base/index.ts'
 import { type Auth, runWithApprovals, type TurnOutcome } from '../drive/index.ts'
 import type { Channels, Graph } from '../graph/index.ts'
 import type { ImportOptions } from '../journal/index.ts'
@@ -44,7 +45,7 @@ export interface HostedFlow {
   readonly build: (store: Store) => HostedGraph | Promise<HostedGraph>
   /** The values of a run, from a message. */
   readonly values: (message: string) => JsonObject
-  /** The reply, from the state that a run has reached. Undefined if there is none yet. */
+  /** The reply, from the state that a run has reached. Undefined if there is none yet, or if it throws. */
   readonly reply?: (state: JsonObject) => string | undefined
 }
 
@@ -212,7 +213,7 @@ export class HostedGraphConversation implements Hosted {
     const outcome = run.outcome.then((ended) => {
       // The state of a turn that has not completed may have the reply of an earlier one.
       const isReplied = ended.status === 'completed' && ended.state !== undefined
-      const text = isReplied ? reply(ended.state as JsonObject) : undefined
+      const text = isReplied ? replyIn(ended.state as JsonObject, reply) : undefined
       return { ...ended, ...defined({ text }) }
     })
     return {
@@ -236,6 +237,16 @@ export class HostedGraphConversation implements Hosted {
 
   close(): Promise<void> {
     return this.#graph.shutdown(this.#where)
+  }
+}
+
+/** A reply that throws is none: the run has completed, and its outcome never rejects. */
+function replyIn(state: JsonObject, reply: NonNullable<HostedFlow['reply']>): string | undefined {
+  try {
+    return reply(state)
+  } catch (error) {
+    debugThrown('The function reply of a flow', error)
+    return undefined
   }
 }
 

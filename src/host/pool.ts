@@ -15,6 +15,8 @@ export interface PoolOptions {
 
 interface Slot {
   readonly hosted: Promise<Hosted>
+  /** The position that the conversation began after. */
+  readonly begunAfter: number
   users: number
   usedAt: number
 }
@@ -36,9 +38,12 @@ export class Pool {
     return this.#slots.size
   }
 
-  /** Opens the conversation if it is not open, and keeps it open while `work` runs. */
-  async use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
-    const slot = await this.#enter(key)
+  /**
+   * Opens the conversation if it is not open, and keeps it open while `work` runs. `begunAfter`: the position that it
+   * begins after. One that was open before it was erased, by whichever process, and begun anew is closed and opened again.
+   */
+  async use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>, begunAfter = 0): Promise<T> {
+    const slot = await this.#enter(key, begunAfter)
     try {
       return await work(await slot.hosted)
     } finally {
@@ -75,22 +80,23 @@ export class Pool {
   }
 
   /** The slot with its new user, counted in the same tick: it is never idle in between. */
-  async #enter(key: ContextKey): Promise<Slot> {
+  async #enter(key: ContextKey, begunAfter: number): Promise<Slot> {
     const name = keyText(key)
     for (;;) {
       if (this.#isClosed) throw closedError()
       const known = this.#slots.get(name)
-      if (known !== undefined) {
+      if (known !== undefined && known.begunAfter >= begunAfter) {
         known.users += 1
         return known
       }
+      if (known !== undefined) void this.#close(name, known).catch(() => {})
       const closing = this.#closing.get(name)
       if (closing === undefined) break
       await closing
     }
     if (this.#slots.size >= this.#options.most) this.#makeRoom()
     const hosted = this.#options.open(key)
-    const slot: Slot = { hosted, users: 1, usedAt: this.#options.clock.now() }
+    const slot: Slot = { hosted, begunAfter, users: 1, usedAt: this.#options.clock.now() }
     this.#slots.set(name, slot)
     hosted.catch(() => {
       if (this.#slots.get(name) === slot) this.#slots.delete(name)

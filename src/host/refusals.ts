@@ -1,5 +1,6 @@
 /** The newest refusals of a host, for its operators. Bounded: a flood of them costs no memory. */
 import type { ContextKey } from '../protocol/index.ts'
+import { callEmbedder } from './call-embedder.ts'
 
 export interface Refusal {
   readonly at: string
@@ -26,10 +27,6 @@ export class Refusals {
   add(refusal: Refusal): void {
     this.#newest.push(refusal)
     if (this.#newest.length >= 2 * MOST) this.#newest = this.#newest.slice(-MOST)
-    try {
-      this.#listener?.(refusal)
-    } catch {
-      // The callback of an embedder does not change a decision.
-    }
+    callEmbedder('onRefusal', () => this.#listener?.(refusal))
   }
 }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { type Clock, systemClock, systemTimer, type Timer, warnOnce } from '../base/index.ts'
 import { type GuardedFetchOptions, signedPost, signingSecret, waitAfter } from '../net/index.ts'
 import { checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
+import { callEmbedder } from './call-embedder.ts'
 import type { RequestNotice } from './host.ts'
 
 export interface WebhookOptions
@@ -132,11 +133,7 @@ class Deliveries {
       warnOnce(`A webhook was given up after ${failure.attempts} attempts: ${failure.reason}`)
       return
     }
-    try {
-      onFailure(failure)
-    } catch {
-      // The callback of an embedder fails no delivery.
-    }
+    callEmbedder('onFailure', () => onFailure(failure))
   }
 }
 

@@ -236,7 +236,7 @@ describe('the inbox (R2)', () => {
     expect(entries[1]?.takes).toEqual([3])
   })
 
-  it('fills up for inputs first, for cancels and answers later', () => {
+  it('fills up for inputs first, for cancels and answers later, and never for late results', () => {
     const post = (type: NewInboxEntry['type'], pending: number) =>
       refusal(decide({ inbox: [{ ...letter('k'), type }] }, { head: { ...idle, pending } }))
     expect([post('input', MAX_PENDING - 1), post('input', MAX_PENDING)]).toEqual(['accepted', 'inbox-full'])
@@ -244,7 +244,8 @@ describe('the inbox (R2)', () => {
       post('cancel', MAX_PENDING),
       post('answer', 2 * MAX_PENDING - 1),
       post('cancel', 2 * MAX_PENDING),
-    ]).toEqual(['accepted', 'accepted', 'inbox-full'])
+      post('late-result', 2 * MAX_PENDING),
+    ]).toEqual(['accepted', 'accepted', 'inbox-full', 'accepted'])
     const many = Array.from({ length: 3 }, (_, n) => letter(`k${n}`))
     expect(refusal(decide({ inbox: many }, { head: { ...idle, pending: MAX_PENDING - 2 } }))).toBe(
       'inbox-full',

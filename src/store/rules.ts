@@ -20,7 +20,10 @@ import { headDraft, headOf, moveHead, newHead, renewLease } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
-/** The largest number of untaken inputs: beyond it, senders have to wait. A cancel or an answer still gets through. */
+/**
+ * The largest number of untaken inputs: beyond it, senders have to wait. A cancel or an answer still gets through, up to
+ * twice as many. A late result always does: its driver takes nothing from the inbox before that is stored.
+ */
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
@@ -200,7 +203,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const known = facts.inbox.get(key)
     if (known === undefined) {
       const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
-      if (head.pending >= limit) throw inboxFull(request.key, limit)
+      if (head.pending >= limit && type !== 'late-result') throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
       push({ seq: head.seq + 1, at, turn: 0, type, v: ENTRY_KINDS.get(type)?.v ?? 1, data, key })
     } else if (known.digest !== options.digestOf(type, data)) {

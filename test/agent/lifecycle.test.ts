@@ -5,7 +5,7 @@ import { HoldfastError, type Message } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { decorate } from '../ownership/decorate.ts'
-import { asking, bench, calls, gate, journal, probe, until } from '../turn/kit.ts'
+import { asking, bench, calls, gate, journal, KEY, probe, quiet, until } from '../turn/kit.ts'
 
 describe('the metadata of the config', () => {
   it('is stored with the first turn, and once', async () => {
@@ -192,7 +192,7 @@ describe('an agent', () => {
 
 describe('a pause in the middle of a turn', () => {
   /** Pauses while a tool runs; calls `atRelease` with the release that follows. */
-  async function pausing(atRelease: (request: AppendRequest) => Promise<void>) {
+  async function pausing(atRelease: (request: AppendRequest) => Promise<void>, autoSave = true) {
     const memory = memoryStore()
     let isFirst = true
     const append = async (request: AppendRequest) => {
@@ -206,12 +206,12 @@ describe('a pause in the middle of a turn', () => {
     const store = decorate(memory, { append })
     const held = gate()
     const pay = probe('pay', () => held.promise.then(() => 'paid'))
-    const { agent } = bench({ store, tools: [pay], script: [calls('pay'), 'Done.'] })
+    const { agent, another } = bench({ store, tools: [pay], script: [calls('pay'), 'Done.'], autoSave })
     const turn = agent.executeTurn('Pay')
     await until('the tool runs', () => pay.ran.length > 0)
     const paused = agent.pause()
     held.resolve()
-    return { agent, memory, turn, paused }
+    return { agent, another, memory, turn, paused }
   }
 
   it('is not refused because another process was let in, and resume() goes on', async () => {
@@ -235,5 +235,97 @@ describe('a pause in the middle of a turn', () => {
       ...['tool.start', 'tool.end', 'model.start', 'release'],
       ...['claim', 'model.start', 'model.end', 'turn.end'],
     ])
+  })
+  it('that the store has no room for releases the turn with the entries that were held back', async () => {
+    const full = async () => {
+      throw new HoldfastError('store-full', { message: 'There is no room.' })
+    }
+    const { another, turn, memory, paused } = await pausing(full, false)
+    await expect(paused).rejects.toMatchObject({ code: 'store-full' })
+    expect((await journal(memory)).map((line) => line.split(' ')[1]).slice(5)).toEqual([
+      ...['tool.start', 'tool.end', 'model.start', 'release'],
+    ])
+    const other = another({ autoSave: true })
+    await other.start()
+    expect(await other.turn?.outcome).toMatchObject({ reason: 'stop', text: 'Done.' })
+    expect(turn.isEnded).toBe(false)
+  })
+})
+
+describe('drive()', () => {
+  it('leaves the turn of a paused agent alone', async () => {
+    const held = gate()
+    const pay = probe('pay', () => held.promise.then(() => 'paid'))
+    const { agent, store } = bench({ tools: [pay], script: [calls('pay'), 'Done.'] })
+    const turn = agent.executeTurn('Pay')
+    await until('the tool runs', () => pay.ran.length > 0)
+    const paused = agent.pause()
+    held.resolve()
+    await paused
+    const before = await journal(store)
+    expect(await agent.drive()).toEqual({ state: 'done' })
+    expect(await journal(store)).toEqual(before)
+    await agent.resume()
+    expect((await turn.outcome).text).toBe('Done.')
+  })
+
+  it('that is called again and again ends with a shutdown, and the turn stays released', async () => {
+    const memory = memoryStore()
+    // Reads of the head take a while, as those of a file do.
+    const head: typeof memory.head = async (key) => {
+      await new Promise((resolve) => setTimeout(resolve))
+      return memory.head(key)
+    }
+    const held = gate()
+    const pay = probe('pay', () => held.promise.then(() => 'paid'))
+    const { agent, model } = bench({
+      store: decorate(memory, { head }),
+      tools: [pay],
+      script: [calls('pay'), 'Done.'],
+    })
+    await memory.append({
+      ...{ key: KEY, id: 'post', since: 0 },
+      inbox: [{ type: 'input', key: 'm', data: { message: 'Pay' } }],
+    })
+    const engine = (async () => {
+      while ((await agent.drive()).state === 'again');
+    })()
+    await until('the tool runs', () => pay.ran.length > 0)
+    const shutdown = agent.shutdown()
+    await quiet()
+    held.resolve()
+    await Promise.all([shutdown, engine])
+    expect((await journal(memory)).at(-1)).toMatch(/ release/)
+    expect(model.calls).toHaveLength(1)
+  })
+  it('that is about to open a turn does not keep it after a shutdown', async () => {
+    const memory = memoryStore()
+    const [reached, posted, paid] = [gate(), gate(), gate()]
+    let isFull = false
+    const append: typeof memory.append = async (request) => {
+      if (isFull) throw new HoldfastError('store-full', { message: 'There is no room.' })
+      if (request.inbox?.[0]?.type === 'late-result') {
+        reached.resolve()
+        await posted.promise
+      }
+      return memory.append(request)
+    }
+    const pay = probe('pay', () => paid.promise.then(() => 'paid'))
+    const store = decorate(memory, { append })
+    const { agent } = bench({ store, tools: [pay], script: [calls('pay'), 'Done.'] })
+    const turn = agent.executeTurn('Pay')
+    await until('the tool runs', () => pay.ran.length > 0)
+    isFull = true
+    paid.resolve()
+    expect((await turn.outcome).error).toMatchObject({ code: 'store-full' })
+    isFull = false
+    const driven = agent.drive()
+    await reached.promise
+    const shutdown = agent.shutdown()
+    await quiet()
+    posted.resolve()
+    await Promise.all([driven, shutdown])
+    expect((await memory.head(KEY))?.lease).toBeUndefined()
+    expect((await journal(memory)).at(-1)).toMatch(/ release/)
   })
 })

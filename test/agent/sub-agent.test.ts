@@ -7,6 +7,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { ask, defineTool } from '../../src/tool/index.ts'
 import { withAppend } from '../graph/recovery-cut.ts'
+import { decorate } from '../ownership/decorate.ts'
 
 const key = { tenant: 'local', actor: 'local', contextId: 'c' }
 
@@ -231,6 +232,40 @@ describe('a sub-agent whose caller has gone on without it', () => {
     await next.start()
     expect(await next.turn?.outcome).toMatchObject({ reason: 'cancelled' })
     await expect.poll(async () => (await store.head(below))?.outcome).toBe('cancelled')
+  })
+
+  it('is cancelled, when its caller is cancelled while it is taken over after a crash', async () => {
+    const dead = new Set<string>()
+    const memory = memoryStore({ liveness: (driver) => (dead.has(driver) ? 'dead' : 'alive') })
+    const below = { ...key, contextId: 'c/call_1' }
+    const opening = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    const store = decorate(memory, {
+      inbox: async (of) => {
+        if (dead.size > 0 && of.contextId === below.contextId) {
+          opening.resolve()
+          await held.promise
+        }
+        return memory.inbox(of)
+      },
+    })
+    const helper = agentTool({
+      name: 'helper',
+      description: 'Helps',
+      agent: { model: new ScriptedModel([{ stall: true }, { stall: true }]) },
+    })
+    const config = { contextId: 'c', store, tools: [helper], ids: new CountingIds(), graceMs: 60_000 }
+    const agent = new Agent({ ...config, model: new ScriptedModel([callOf('helper', { message: 'x' })]) })
+    for await (const event of agent.executeTurn('go'))
+      if (event.path !== undefined && event.type === 'model.start') break
+    for (const one of [key, below]) dead.add((await memory.head(one))?.lease?.driver ?? '')
+    const next = new Agent({ ...config, model: new ScriptedModel([]) })
+    await next.start()
+    await opening.promise
+    await next.cancel('enough')
+    held.resolve()
+    expect(await next.turn?.outcome).toMatchObject({ reason: 'cancelled' })
+    expect((await memory.head(below))?.outcome).toBe('cancelled')
   })
 
   it('stops waiting for an answer when the person says something else', async () => {

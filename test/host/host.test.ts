@@ -251,6 +251,128 @@ describe('a host', () => {
     expect(host.load.open).toBe(1)
   })
 
+  test('begins a conversation anew that another host has erased, and goes on with one that it has begun anew', async () => {
+    const store = memoryStore()
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const [one, two] = [
+      createHost({ store, agents: { support } }),
+      createHost({ store, agents: { support } }),
+    ]
+    const talk = key('support:1')
+    const status = async (host: typeof one) => (await (await host.send(talk, 'Hi')).outcome).status
+    expect(await status(one)).toBe('completed')
+    expect(await two.erase(talk)).toBe(1)
+    expect(await status(one)).toBe('completed')
+    expect(await one.erase(talk)).toBe(1)
+    expect(await status(two)).toBe('completed')
+    expect(await two.erase(talk)).toBe(1)
+    expect(await status(two)).toBe('completed')
+    expect(await one.requests(talk)).toEqual([])
+    expect(await status(one)).toBe('completed')
+    expect((await one.reads.info(talk))?.turn).toBe(2)
+    await Promise.all([one.shutdown(), two.shutdown()])
+  })
+
+  test('begins a conversation anew with the messages that come while it is erased twice', async () => {
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const host = createHost({ store: memoryStore(), agents: { support } })
+    const talk = key('support:1')
+    const status = async () => (await (await host.send(talk, 'Hi')).outcome).status
+    await status()
+    const [, first, , second] = await Promise.all([host.erase(talk), status(), host.erase(talk), status()])
+    expect([first, second]).toEqual(['completed', 'completed'])
+    expect((await host.reads.info(talk))?.turn).toBe(2)
+    await host.shutdown()
+  })
+
+  test('reads and cancels a conversation that another host has begun anew', async () => {
+    const store = memoryStore()
+    const support = { model: ScriptedModel.forever('Hello.') }
+    const [one, two] = [
+      createHost({ store, agents: { support } }),
+      createHost({ store, agents: { support } }),
+    ]
+    const talk = key('support:1')
+    await (await one.send(talk, 'Hi')).outcome
+    await two.erase(talk)
+    await (await two.send(talk, 'Hi')).outcome
+    expect(await one.requests(talk)).toEqual([])
+    await one.cancel(talk)
+    expect(await one.withAgent(talk, async (agent) => (await agent.lastTurn())?.number)).toBe(1)
+    await Promise.all([one.shutdown(), two.shutdown()])
+  })
+
+  test('goes on with a conversation behind a thousand that belong to no agent of the host', async () => {
+    const store = memoryStore()
+    const post = (contextId: string) => {
+      const inbox = [{ type: 'input', key: 'm', data: { message: 'Hi' } }] as const
+      return store.append({ key: key(contextId), id: contextId, since: 0, inbox })
+    }
+    for (let at = 0; at < 1000; at++) await post(`gone:${at}`)
+    await post('support:1')
+    const clock = new ManualClock(Date.now())
+    const agents = { support: { model: ScriptedModel.forever('Hello.') } }
+    const host = createHost({ store, agents, timer: clock })
+    host.start()
+    await until('it was driven', async () => {
+      clock.advance(1000)
+      return (await store.head(key('support:1')))?.outcome === 'stop'
+    })
+    expect((await store.head(key('support:1')))?.pending).toBe(0)
+    await host.shutdown()
+  })
+
+  test('is not ended by callbacks that reject', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const rejects = (async () => {
+      throw new Error('The callback failed.')
+    }) as () => void
+    const question = defineTool({
+      name: 'question',
+      description: 'Asks.',
+      input: z.object({}),
+      approve: 'always',
+      run: () => 'asked',
+    })
+    const model = ScriptedModel.forever({ calls: [{ tool: 'question', args: {} }] })
+    const support = { model, tools: [question] }
+    const trust = { level: 'strict', principals: [OWNER] } as const
+    const callbacks = { onRequest: rejects, onRefusal: rejects }
+    const host = createHost({ store: memoryStore(), agents: { support }, trust, ...callbacks })
+    expect((await (await host.send(key('support:1'), 'Hi')).outcome).status).toBe('input-required')
+    const stranger = key('support:1', { tenant: 'acme', actor: 'bob' })
+    await expect(host.send(stranger, 'Hi')).rejects.toMatchObject({ code: 'forbidden' })
+    await host.shutdown()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  })
+
+  test('completes a run whose flow cannot tell its reply', async () => {
+    const store = memoryStore()
+    const build = graph({ state: { question: value<string>() } })
+      .addNode('read', () => ({}))
+      .addEdge(START, 'read')
+      .addEdge('read', END)
+    const flow = {
+      build: (of: typeof store) => build.compile({ store: of }),
+      values: (question: string) => ({ question }),
+      reply: () => {
+        throw new Error('no reply')
+      },
+    }
+    const host = createHost({ store, flows: { flow } })
+    const outcome = await (await host.send(key('flow:1'), 'why?')).outcome
+    expect([outcome.status, outcome.text, outcome.state]).toEqual([
+      'completed',
+      undefined,
+      { question: 'why?' },
+    ])
+    await host.shutdown()
+  })
+
   test('erases conversations that are unused for longer than ttlMs, and no others', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })

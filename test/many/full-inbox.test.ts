@@ -1,12 +1,13 @@
 /** A full inbox pushes back the sender that is over the bound, and nobody else: it is always drained (R2, R14). */
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.ts'
-import type { Entry } from '../../src/protocol/index.ts'
+import { type Entry, HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { MAX_PENDING } from '../../src/store/rules.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
-import { bench, gate, KEY, openSqlite, sqlitePath, until } from '../turn/kit.ts'
+import { decorate } from '../ownership/decorate.ts'
+import { bench, calls, gate, KEY, openSqlite, probe, sqlitePath, until } from '../turn/kit.ts'
 
 function agentOn(store: Store, model: ScriptedModel = ScriptedModel.forever('ok')): Agent {
   return new Agent({ contextId: 'talk', store, model })
@@ -97,4 +98,31 @@ it('a stored message whose driver fails is told as stored, and one that is not s
   const { error } = await third.outcome
   expect(error?.code).toBe('store-closed')
   expect(error?.['stored']).toBeUndefined()
+})
+
+it('takes the result of a lost turn, so the driver that has it goes on', async () => {
+  const memory = memoryStore()
+  let isFull = false
+  const append: Store['append'] = async (request) => {
+    if (isFull) throw new HoldfastError('store-full', { message: 'There is no room.' })
+    return memory.append(request)
+  }
+  const paid = gate()
+  const pay = probe('pay', () => paid.promise.then(() => 'paid'), { replay: 'never' })
+  const store = decorate(memory, { append })
+  const { agent } = bench({ store, tools: [pay], script: [calls('pay'), 'Paid.'] })
+  const first = agent.executeTurn('Pay')
+  await until('the tool runs', () => pay.ran.length === 1)
+  const inbox = Array.from({ length: 2 * MAX_PENDING }, (_, n) => ({
+    type: 'answer' as const,
+    key: `answer-${n}`,
+    data: { requestId: 'none', value: n },
+  }))
+  await memory.append({ key: KEY, id: 'answers', since: 0, inbox })
+  isFull = true
+  paid.resolve()
+  expect((await first.outcome).error).toMatchObject({ code: 'store-full' })
+  isFull = false
+  expect(await agent.executeTurn(null).outcome).toMatchObject({ status: 'completed', text: 'Paid.' })
+  expect(pay.ran).toHaveLength(1)
 })

@@ -178,4 +178,43 @@ describe('the same key', () => {
     expect(model.calls).toHaveLength(1)
     expect((await agent.executeTurn('3').outcome).text).toBe('Two')
   })
+
+  it('sent again to interrupt cancels nothing: neither the turn of another message nor its own', async () => {
+    const slow = gate()
+    const { agent, model, store } = bench({ script: ['One', async () => (await slow.promise, 'Two')] })
+    const send = () => agent.executeTurn('1', { key: 'k', whileBusy: 'interrupt' }).outcome
+    await send()
+    const second = agent.executeTurn('2')
+    await until('it runs', () => model.calls.length === 2)
+    expect(await send()).toMatchObject({ turn: 1, text: 'One' })
+    slow.resolve()
+    expect(await second.outcome).toMatchObject({ status: 'completed', text: 'Two' })
+    expect((await journal(store)).filter((text) => text.includes('cancel'))).toEqual([])
+  })
+
+  it('of a new message interrupts, once', async () => {
+    const { agent, model, store } = bench({ script: [{ stall: true }, 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    await quiet()
+    const send = () => agent.executeTurn('2', { key: 'k', whileBusy: 'interrupt' }).outcome
+    const [second, again] = await Promise.all([send(), send()])
+    expect((await first.outcome).status).toBe('cancelled')
+    expect([second.text, again.text]).toEqual(['Two', 'Two'])
+    expect((await journal(store)).filter((text) => text.includes(' cancel '))).toHaveLength(1)
+  })
+
+  it('sent again to be rejected joins the turn that it began', async () => {
+    const slow = gate()
+    const { agent, model, another } = bench({ script: [async () => (await slow.promise, 'One')] })
+    const send = (by = agent) => by.executeTurn('1', { key: 'k', whileBusy: 'reject' }).outcome
+    const first = send()
+    await until('it runs', () => model.calls.length === 1)
+    const again = [send(), send(another())]
+    const other = await agent.executeTurn('2', { key: 'k2', whileBusy: 'reject' }).outcome
+    expect(other.error).toMatchObject({ code: 'busy' })
+    slow.resolve()
+    for (const outcome of await Promise.all([first, ...again]))
+      expect(outcome).toMatchObject({ turn: 1, text: 'One' })
+  })
 })

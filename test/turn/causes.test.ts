@@ -152,6 +152,17 @@ describe('with HOLDFAST_DEBUG', () => {
 })
 
 describe('what is thrown where it ends no turn', () => {
+  it('by an allow that returns a promise refuses the turn: a promise is no yes', async () => {
+    const allow = (async () => false) as unknown as () => boolean
+    const { agent, store } = bench({ script: ['Hi.'], allow })
+    const { error } = await agent.executeTurn('Hi', { auth: { actor: 'guest' } }).outcome
+    expect(error).toMatchObject({
+      code: 'option-failed',
+      message: 'The function allow failed: it returned a promise. Return true or false',
+    })
+    expect(await store.head(KEY)).toBeUndefined()
+  })
+
   it('by allow refuses the turn under its name', async () => {
     const { agent } = bench({ script: ['Hi.'], allow: paint })
     const { error, cause } = await agent.executeTurn('Hi', { auth: { actor: 'bob' } }).outcome

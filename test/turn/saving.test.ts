@@ -1,6 +1,20 @@
 /** Durability without autoSave, and in a turn that is stepped manually (R3). */
 import { describe, expect, it } from 'vitest'
-import { asking, bench, calls, entryLines, journal, KEY, probe, STORES, said, until } from './kit.ts'
+import { decorate } from '../ownership/decorate.ts'
+import {
+  asking,
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  KEY,
+  probe,
+  quiet,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 describe.each(STORES)('without autoSave, on %s', (_, open) => {
   it('a reply is told before it is stored, and stored by saveState', async () => {
@@ -47,6 +61,66 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
     expect((await store.inbox(KEY)).map(({ type, data }) => [type, data['status']])).toEqual([
       ['late-result', 'ok'],
     ])
+  })
+
+  it('a reply that comes while others are being stored is stored, too', async () => {
+    const inner = open()
+    const [reached, held, replied] = [gate(), gate(), gate()]
+    let isHeld = false
+    const append: typeof inner.append = async (request) => {
+      const receipt = await inner.append(request)
+      if (!isHeld) return receipt
+      isHeld = false
+      reached.resolve()
+      await held.promise
+      return receipt
+    }
+    const script = [calls('pay'), async () => (await replied.promise, 'Done')]
+    const store = decorate(inner, { append })
+    const { agent, model } = bench({ store, script, tools: [probe('pay')], autoSave: false })
+    const turn = agent.executeTurn('Pay')
+    await until('the model is asked again', () => model.calls.length === 2)
+    isHeld = true
+    const saving = agent.saveState()
+    await reached.promise
+    replied.resolve()
+    await quiet()
+    held.resolve()
+    await saving
+    expect((await turn.outcome).text).toBe('Done')
+    await agent.saveState()
+    expect((await journal(inner)).slice(6)).toEqual([
+      '7 tool.end call_1 ok',
+      '8 model.start 2',
+      '9 model.end "Done"',
+      '10 turn.end stop',
+    ])
+  })
+
+  it('the turn of a message of another process is stored when it ends', async () => {
+    const { agent, another, clock, store } = bench({ store: open(), script: ['One', 'Two'], autoSave: false })
+    await agent.executeTurn('1').outcome
+    const second = another().executeTurn('2')
+    await until('it is over', () => {
+      clock.advance(100)
+      return second.isEnded
+    })
+    expect(await second.outcome).toMatchObject({ status: 'completed', text: 'Two' })
+    expect((await journal(store)).filter((line) => line.includes(' claim '))).toHaveLength(2)
+  })
+
+  it('several may ask at once to store what was held back', async () => {
+    const { agent, store } = bench({ store: open(), script: ['Hello'], autoSave: false })
+    await agent.executeTurn('Hi').outcome
+    const asked = await Promise.allSettled([agent.saveState(), agent.trace(), agent.saveState()])
+    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+    expect((await journal(store)).slice(4)).toEqual(['5 model.end "Hello"', '6 turn.end stop'])
+  })
+
+  it('the last turn is complete before it is stored', async () => {
+    const { agent } = bench({ store: open(), script: ['Hello'], autoSave: false })
+    await agent.executeTurn('Hi').outcome
+    expect(await (await agent.lastTurn())?.outcome).toMatchObject({ status: 'completed', text: 'Hello' })
   })
 
   it('the intent of a tool is durable before its effect', async () => {
