@@ -18,7 +18,6 @@ import {
   requestFields,
   shutdownError,
   type TurnView as Turn,
-  type TurnError,
 } from '../drive/index.ts'
 import {
   addImported,
@@ -61,7 +60,7 @@ import {
   turnLoop,
 } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
-import type { AgentState } from './agent-state.ts'
+import { type AgentState, type KnownFailure, lastError } from './agent-state.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
@@ -83,7 +82,7 @@ export class Agent<Output = unknown> {
   #conversation: Conversation
   readonly #schemas = new TurnSchemas()
   #status: AgentState['status'] = 'created'
-  #error: TurnError | undefined
+  #failure: KnownFailure | undefined
   /** The requested end state; new turns are refused from the moment it is set. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -114,7 +113,8 @@ export class Agent<Output = unknown> {
   }
 
   get state(): AgentState {
-    const { session } = this.#conversation.driver.journal
+    const { journal } = this.#conversation.driver
+    const { session } = journal
     const runs = this.#status === 'ready' && this.#conversation.isBusy
     return {
       status: runs ? 'busy' : this.#status,
@@ -122,7 +122,7 @@ export class Agent<Output = unknown> {
       ...(session.seq === 0
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
-      ...defined({ error: this.#error }),
+      ...defined({ error: lastError(journal, this.#failure) }),
       metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
     }
   }
@@ -476,7 +476,7 @@ export class Agent<Output = unknown> {
         return this.#isReady ? undefined : this.#readying
       },
       onOutcome: ({ turn, error }) => {
-        if (turn > 0) this.#error = error
+        if (turn > 0) this.#failure = error === undefined ? undefined : { turn, error }
       },
     })
   }

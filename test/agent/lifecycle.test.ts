@@ -188,6 +188,20 @@ describe('an agent', () => {
     expect(seen).toEqual(['ready', 'ready'])
     expect(agent.state.error).toBeDefined()
   })
+
+  it('has the error of the last turn again after a restart, until a turn goes well in any process', async () => {
+    const { agent, store } = bench({ script: [{ error: { status: 400, message: 'boom' } }] })
+    await agent.executeTurn('Hi').outcome
+    await agent.shutdown()
+    const { agent: next } = bench({ script: ['Fine'], store })
+    expect(next.state.error).toBeUndefined()
+    await next.start()
+    expect(next.state.error).toEqual(agent.state.error)
+    expect(next.state.error).toMatchObject({ code: 'model', message: 'boom' })
+    expect(await next.input('Again', { key: 'again' })).toBe('Fine')
+    await agent.start()
+    expect([next.state.error, agent.state.error]).toEqual([undefined, undefined])
+  })
 })
 
 describe('a pause in the middle of a turn', () => {
