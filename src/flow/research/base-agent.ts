@@ -1,5 +1,6 @@
 /** The base of the agents of the research graph: each is a node, and outside of a graph a function of the state. */
 import { END, graph, type NodeContext, START } from '../../graph/index.ts'
+import { contextKey, LOCAL_OWNER } from '../../protocol/index.ts'
 import { RESEARCH_CHANNELS, type ResearchState, type ResearchUpdate } from './state.ts'
 
 export abstract class BaseAgent {
@@ -20,8 +21,18 @@ export abstract class BaseAgent {
       .addEdge(START, this.name)
       .addEdge(this.name, END)
       .compile()
-    const contextId = state.session_id === '' ? {} : { contextId: state.session_id }
+    const contextId = isContextId(state.session_id) ? { contextId: state.session_id } : {}
     const { state: after } = await alone.invoke(state, contextId)
     return after
+  }
+}
+
+/** A session id is any text. */
+function isContextId(contextId: string): boolean {
+  try {
+    contextKey({ ...LOCAL_OWNER, contextId })
+    return true
+  } catch {
+    return false
   }
 }

@@ -3,25 +3,28 @@ import type { Corpus, WebSearch } from '../../corpus/port.ts'
 import type { GraphLimits, GraphOptions } from '../../graph/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
 import { atLeast, checkOptions, defined, invalidOption, type OptionSet, shown } from '../../protocol/index.ts'
-import type { ModelChoice, PromptFile } from '../../turn/index.ts'
+import type { ModelChoice, TurnConfig } from '../../turn/index.ts'
 import { isReflex } from '../reflex-choice.ts'
 import { SUPPORT_THRESHOLD } from './citations.ts'
 import { type PromptName, shippedPrompt } from './prompts.ts'
 
 export type ResearchModel = ModelChoice | readonly ModelChoice[]
 
+/** A text, a path that ends in `.md` or `.txt`, `promptFile()`, or a function that gives the text for each call. */
+export type ResearchPrompt = NonNullable<TurnConfig['systemPrompt']>
+
 /** Options that every agent has. */
 export interface AgentOptions {
   /** Default: `reflex`, which follows rules and needs no key. */
   readonly model?: ResearchModel
-  /** Null: none is sent, for models that refuse it. */
+  /** Counts before that of `settings`. Null: none is sent, for models that refuse it. */
   readonly temperature?: number | null
   /** Further settings of the model. */
   readonly settings?: ModelOptions
   /** The most messages of the conversation in a prompt. Default: 10. */
   readonly maxHistory?: number
-  /** A text, a path that ends in `.md` or `.txt`, or `promptFile()`. Default: the file of the package. */
-  readonly prompt?: string | PromptFile
+  /** Default: the file of the package. */
+  readonly prompt?: ResearchPrompt
 }
 
 export interface OrchestratorOptions extends AgentOptions {
@@ -46,7 +49,7 @@ export interface SynthesisOptions extends AgentOptions {
   /** False: the words alone are compared, and no model checks the claims. Default: true, if there is a model. */
   readonly modelCheck?: boolean
   /** Replaces the prompt of that check. */
-  readonly checkPrompt?: string | PromptFile
+  readonly checkPrompt?: ResearchPrompt
 }
 
 export interface ResearchOptions extends Omit<GraphOptions, 'limits'> {
@@ -55,16 +58,18 @@ export interface ResearchOptions extends Omit<GraphOptions, 'limits'> {
   /** The model of all agents. Default: `reflex`, which follows rules and needs no key. */
   readonly model?: ResearchModel
   readonly settings?: ModelOptions
-  readonly agents?: {
-    readonly orchestrator?: OrchestratorOptions
-    readonly clarification?: AgentOptions
-    readonly research?: Omit<ResearchAgentOptions, 'corpus' | 'web'>
-    readonly synthesis?: SynthesisOptions
-  }
+  readonly agents?: OptionsOfAgents
   readonly topK?: number
   readonly minScore?: number
   /** Of one question. Default: 20 steps and 60 seconds. */
   readonly limits?: GraphLimits
+}
+
+interface OptionsOfAgents {
+  readonly orchestrator?: OrchestratorOptions
+  readonly clarification?: AgentOptions
+  readonly research?: Omit<ResearchAgentOptions, 'corpus' | 'web'>
+  readonly synthesis?: SynthesisOptions
 }
 
 export const RESEARCH_LIMITS: GraphLimits = { steps: 20, durationMs: 60_000 }
@@ -152,6 +157,16 @@ export const ASSISTANT: OptionSet<ResearchOptions> = {
   },
 }
 
+export const AGENTS: OptionSet<OptionsOfAgents> = {
+  place: '`agents` of researchAssistant()',
+  options: {
+    orchestrator: 'an object',
+    clarification: 'an object',
+    research: 'an object',
+    synthesis: 'an object',
+  },
+}
+
 /** How an agent calls its model. */
 export interface ModelUse {
   readonly name: string
@@ -159,7 +174,7 @@ export interface ModelUse {
   readonly model?: ResearchModel
   readonly settings: ModelOptions
   readonly maxHistory: number
-  readonly prompt: string | PromptFile
+  readonly prompt: ResearchPrompt
 }
 
 export interface AgentDefaults {
@@ -169,12 +184,13 @@ export interface AgentDefaults {
 
 export function modelUse(options: AgentOptions, { name, temperature }: AgentDefaults): ModelUse {
   const { model, settings = {}, maxHistory = 10, prompt } = options
-  const heat = options.temperature === undefined ? temperature : options.temperature
+  const { temperature: shared = temperature, ...rest } = settings
+  const heat = options.temperature === undefined ? shared : options.temperature
   if (heat !== null && typeof heat !== 'number')
     throw invalidOption('temperature', `must be a number or null, not ${shown(heat)}`)
   return {
     name,
-    settings: { ...(heat === null ? {} : { temperature: heat }), ...settings },
+    settings: { ...rest, ...(heat === null ? {} : { temperature: heat }) },
     maxHistory,
     prompt: prompt ?? shippedPrompt(name),
     ...(followsRules(model) ? {} : defined({ model })),
@@ -193,7 +209,7 @@ export function checkResearch(options: ResearchAgentOptions): void {
   checkOptions(options, RESEARCH)
   const { corpus, web, topK = 1, minScore = 0 } = options
   if (typeof corpus?.search !== 'function')
-    throw invalidOption('corpus', `must have search(), as what openCorpus() returns, not ${shown(corpus)}`)
+    throw invalidOption('corpus', `must have search(), as sqliteCorpus() has, not ${shown(corpus)}`)
   if (web !== undefined && typeof web.search !== 'function')
     throw invalidOption('web', `must have search(), not ${shown(web)}`)
   atLeast('topK', topK, 1)

@@ -9,6 +9,7 @@ export type {
   ResearchAgentOptions,
   ResearchModel,
   ResearchOptions,
+  ResearchPrompt,
   SynthesisOptions,
 } from './config.ts'
 export type { CheckedClaim, ClaimVerdict, PdfResult, ResearchContext, Source, WebResult } from './findings.ts'
@@ -17,7 +18,7 @@ export { ResearchAgent } from './research-agent.ts'
 export type { ResearchFlow } from './research-flow.ts'
 export { researchFlow } from './research-flow.ts'
 export type { ResearchChannels, ResearchState, ResearchUpdate } from './state.ts'
-export { formatHistory, initialState } from './state.ts'
+export { formatHistory, initialState, RESEARCH_CHANNELS } from './state.ts'
 export { SynthesisAgent } from './synthesis.ts'
 export type { ResearchGraph, ResearchNode, WorkflowAgents } from './workflow.ts'
 export { AgentWorkflow, researchAssistant, researchNodes } from './workflow.ts'

@@ -31,6 +31,7 @@ export type ResearchChannels = {
 export type ResearchState = StateOf<ResearchChannels>
 export type ResearchUpdate = UpdateOf<ResearchChannels>
 
+/** The channels of the state, for a graph of your own: `graph({ state: { ...RESEARCH_CHANNELS, … } })`. */
 export const RESEARCH_CHANNELS: ResearchChannels = {
   messages: list<Message>(),
   session_id: value(''),

@@ -1,7 +1,7 @@
 /** The synthesis: answers the newest question from the evidence, checks every citation, and says how sure it is. */
 import type { NodeContext } from '../../graph/index.ts'
 import { checkOptions } from '../../protocol/index.ts'
-import { jsonIn, type PromptFile } from '../../turn/index.ts'
+import { jsonIn } from '../../turn/index.ts'
 import { BaseAgent } from './base-agent.ts'
 import { callModel, programMessage, saysNotFound } from './call-model.ts'
 import { type ReadAnswer, readAnswer, withoutCitations, writeAnswer } from './citations.ts'
@@ -15,7 +15,14 @@ import {
   taskOf,
   withConflicts,
 } from './compose-answer.ts'
-import { type ModelUse, modelUse, SYNTHESIS, type SynthesisOptions, supportThreshold } from './config.ts'
+import {
+  type ModelUse,
+  modelUse,
+  type ResearchPrompt,
+  SYNTHESIS,
+  type SynthesisOptions,
+  supportThreshold,
+} from './config.ts'
 import type { Evidence } from './evidence.ts'
 import { shippedPrompt } from './prompts.ts'
 import { formatHistory, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
@@ -24,7 +31,7 @@ export class SynthesisAgent extends BaseAgent {
   readonly #use: ModelUse
   readonly #threshold: number
   readonly #modelCheck: boolean
-  readonly #checkPrompt: string | PromptFile
+  readonly #checkPrompt: ResearchPrompt
 
   constructor(options: SynthesisOptions = {}) {
     super('synthesis')
@@ -98,11 +105,9 @@ export class SynthesisAgent extends BaseAgent {
       const passages = sources.map(({ title, text }) => `> ${title}: ${text.replaceAll('\n', ' ')}`)
       return `${index + 1}. ${withoutCitations(claim.text)}\n${passages.join('\n')}`
     })
-    const use = {
-      ...this.#use,
-      prompt: this.#checkPrompt,
-      settings: { ...this.#use.settings, temperature: 0 },
-    }
+    const { settings } = this.#use
+    const cold = settings.temperature === undefined ? {} : { temperature: 0 }
+    const use = { ...this.#use, prompt: this.#checkPrompt, settings: { ...settings, ...cold } }
     const messages = [programMessage(`# Claims, each with its sources\n\n${rows.join('\n\n')}`)]
     const reply = await callModel(use, { key: 'support', messages }, context)
     if (reply instanceof Error) return new Set()

@@ -3,7 +3,7 @@ import { END, type Graph, type GraphOptions, graph, type NodeContext } from '../
 import { checkOptions, defined } from '../../protocol/index.ts'
 import type { BaseAgent } from './base-agent.ts'
 import { ClarificationAgent } from './clarification.ts'
-import { type AgentOptions, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
+import { type AgentOptions, AGENTS, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
 import { MasterOrchestrator } from './orchestrator.ts'
 import { ResearchAgent } from './research-agent.ts'
 import { RESEARCH_CHANNELS, type ResearchChannels, type ResearchState, type ResearchUpdate } from './state.ts'
@@ -84,6 +84,7 @@ export function researchAssistant(options: ResearchOptions): ResearchGraph {
 function agentsOf(options: ResearchOptions): WorkflowAgents {
   checkOptions(options, ASSISTANT)
   const { corpus, web, model, settings, agents = {}, topK, minScore } = options
+  checkOptions(agents, AGENTS)
   const shared: AgentOptions = defined({ model, settings })
   const own = <T extends AgentOptions>(agent: T | undefined): AgentOptions & T => {
     const merged = { ...settings, ...agent?.settings }
