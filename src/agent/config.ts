@@ -221,6 +221,8 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     messageStore: 'store',
     stateStore: 'store',
     artifactStore: 'store',
+    tracing: 'telemetry',
+    trust: '`trust` in createHost({ agents })',
     authContext: '`auth` in executeTurn()',
     auth: '`auth` in executeTurn()',
     signal: '`signal` in executeTurn()',

@@ -39,6 +39,8 @@ describe('an option that is not known is refused by', () => {
     ['an agent', made({ instructions: 'Be brief.' }), 'has no "instructions". Write systemPrompt instead.'],
     ['an agent', made({ temperature: 0 }), 'has no "temperature". Write settings: { temperature } instead.'],
     ['an agent', made({ checkpointer: {} }), 'has no "checkpointer". Write store instead.'],
+    ['an agent', made({ trust: 'open' }), 'has no "trust". Write `trust` in createHost({ agents }) instead.'],
+    ['an agent', made({ tracing: {} }), 'has no "tracing". Write telemetry instead.'],
     [
       'settings',
       made({ settings: { temprature: 0 } }),
