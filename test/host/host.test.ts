@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { createHost, type HostEvent } from '../../src/host/index.ts'
+import { pruneContext } from '../../src/entry/operate.ts'
 import { defineTool, memoryStore } from '../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
@@ -128,6 +129,19 @@ describe('a host', () => {
         entries.slice(seq).map((entry) => entry.seq),
       )
     }
+  })
+
+  test('a reader from before a prune gets all that is left, and the gap shows in the positions', async () => {
+    const store = memoryStore()
+    const host = createHost({ store, agents: { a: { model: ScriptedModel.forever('Yes.') } } })
+    for (const text of ['One', 'Two', 'Three']) await (await host.send(key('a:1'), text)).outcome
+    await pruneContext(store, key('a:1'), { keepTurns: 1 })
+    const rest = await collect(host.events(key('a:1'), { since: 1 }), isEnd)
+    const seqs = rest.map((event) => (event.type === 'entry' ? event.entry.seq : 0))
+    expect(seqs[0]).toBeGreaterThan(2)
+    expect(seqs).toEqual(seqs.map((_, at) => (seqs[0] ?? 0) + at))
+    const ended = rest.at(-1)
+    expect(ended?.type === 'entry' && ended.entry.turn).toBe(3)
   })
 
   test('a turn that two callers follow streams its text once', async () => {
