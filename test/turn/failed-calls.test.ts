@@ -75,6 +75,14 @@ describe('a call', () => {
     await said(store)
   })
 
+  it.each(['', '  '])('whose arguments are the text %j runs without any, and is answered', async (args) => {
+    const tool = probe('a')
+    const { agent, store } = bench({ script: [calls(['a', args]), 'I see'], tools: [tool] })
+    expect((await agent.executeTurn('Hi').outcome).text).toBe('I see')
+    expect(tool.ran).toHaveLength(1)
+    expect((await said(store))[2]).toBe('tool call_1:ok')
+  })
+
   it('keeps its result if its sightings cannot be read, with a warning', async () => {
     const pay = probe('pay', () => ({ ...toolResult({ paid: true }, 'Paid'), seen: [null] }))
     const { agent, store } = bench({ script: [calls('pay'), 'Paid'], tools: [pay] })
