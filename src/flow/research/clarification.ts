@@ -5,7 +5,7 @@ import { BaseAgent } from './base-agent.ts'
 import { callModel, programMessage } from './call-model.ts'
 import { type AgentOptions, CLARIFICATION, type ModelUse, modelUse } from './config.ts'
 import { pendingTexts } from './question.ts'
-import { aiMessage, formatHistory, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
+import { aiMessage, conversationText, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
 import { textsIn } from './texts.ts'
 import { MISSING_KINDS } from './vagueness.ts'
 import { languageOf } from './words.ts'
@@ -32,9 +32,9 @@ export class ClarificationAgent extends BaseAgent {
   }
 
   async #askModel(state: ResearchState, context: NodeContext): Promise<string | undefined> {
-    const { messages, missing_context } = state
+    const { missing_context } = state
     const text = [
-      `# Conversation\n${formatHistory(messages, this.#use.maxHistory)}`,
+      conversationText(state, this.#use.maxHistory),
       `# What is missing\n${missing_context.join('\n')}`,
     ].join('\n\n')
     const reply = await callModel(this.#use, { key: 'question', messages: [programMessage(text)] }, context)

@@ -62,6 +62,8 @@ export type ResearchContext = {
   readonly question?: string
   /** Words of the question before, if this one refers back to it. */
   readonly about?: string
+  /** The answer to the question before; null for the first. */
+  readonly answer_before?: string | null
   /** Stated in the answer: a clarification was not answered. */
   readonly assumption?: string | null
   /** Passages for each query, from 1 to 20. */

@@ -5,7 +5,7 @@ import { BaseAgent } from './base-agent.ts'
 import { callModel, programMessage } from './call-model.ts'
 import { type ModelUse, modelUse, ORCHESTRATOR, type OrchestratorOptions } from './config.ts'
 import { pendingTexts, type Question, questionOf } from './question.ts'
-import { formatHistory, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
+import { answerBefore, conversationText, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
 import { textsIn } from './texts.ts'
 import { isHelpfulReply, MISSING_KINDS, missingIn, missingText } from './vagueness.ts'
 import { contentStems, isContentWord, languageOf, tokensOf } from './words.ts'
@@ -34,7 +34,12 @@ export class MasterOrchestrator extends BaseAgent {
       clarification_needed: isAsked,
       clarification_count: isAsked ? clarification_count + 1 : 0,
       missing_context: isAsked ? missing : [],
-      context: { ...NOTHING_YET, ...question, assumption: isForced ? assumptionOf(question, missing) : null },
+      context: {
+        ...NOTHING_YET,
+        ...question,
+        answer_before: answerBefore(state),
+        assumption: isForced ? assumptionOf(question, missing) : null,
+      },
       iteration: 1,
       final_answer: null,
       confidence_score: null,
@@ -59,7 +64,7 @@ export class MasterOrchestrator extends BaseAgent {
   async #askModel(state: ResearchState, context: NodeContext): Promise<readonly string[]> {
     const { maxHistory } = this.#use
     const [question = ''] = pendingTexts(state)
-    const text = `# Conversation\n${formatHistory(state.messages, maxHistory)}\n\n# Newest question\n${question}`
+    const text = `${conversationText(state, maxHistory)}\n\n# Newest question\n${question}`
     const reply = await callModel(this.#use, { key: 'decision', messages: [programMessage(text)] }, context)
     return reply instanceof Error ? [] : decisionIn(textOf(reply), question)
   }

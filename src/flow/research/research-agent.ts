@@ -23,7 +23,7 @@ import {
   WEB_SEARCH,
   webSearch,
 } from './search-tools.ts'
-import { aiMessage, formatHistory, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
+import { aiMessage, conversationText, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
 
 const DEFAULT_TOP_K = 5
 const DEFAULT_ROUNDS = 10
@@ -99,9 +99,9 @@ export class ResearchAgent extends BaseAgent {
     }
   }
 
-  #taskText(rounds: Rounds, { messages }: ResearchState, { question, about }: Question): string {
+  #taskText(rounds: Rounds, state: ResearchState, { question, about }: Question): string {
     return [
-      `# Conversation\n${formatHistory(messages, this.#use.maxHistory)}`,
+      conversationText(state, this.#use.maxHistory),
       `# Question\n${question}${about === '' ? '' : `\n(It refers back to: ${about}.)`}`,
       `# Found so far\n${foundText(rounds.found)}`,
     ].join('\n\n')

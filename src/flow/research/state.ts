@@ -84,6 +84,18 @@ export function formatHistory(messages: readonly Message[], maxHistory: number):
     .join('\n')
 }
 
+/** The answer to the question before the newest one. The messages have what research wrote, not what the user read. */
+export function answerBefore({ last_agent, final_answer, context }: ResearchState): string | null {
+  return (last_agent === 'synthesis' ? final_answer : context.answer_before) ?? null
+}
+
+/** The conversation in a prompt: the newest messages, and the answer before. */
+export function conversationText(state: ResearchState, maxHistory: number): string {
+  const answer = answerBefore(state)
+  const history = `# Conversation\n${formatHistory(state.messages, maxHistory)}`
+  return answer === null ? history : `${history}\n\n# Answer before\n${shortened(answer)}`
+}
+
 const MOST_CHARS = 8000
 
 /** A long message loses its middle. */

@@ -25,7 +25,7 @@ import {
 } from './config.ts'
 import type { Evidence } from './evidence.ts'
 import { shippedPrompt } from './prompts.ts'
-import { formatHistory, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
+import { conversationText, type ResearchState, type ResearchUpdate, textOf } from './state.ts'
 
 export class SynthesisAgent extends BaseAgent {
   readonly #use: ModelUse
@@ -84,7 +84,7 @@ export class SynthesisAgent extends BaseAgent {
         `[${number}] ${title}${page === null ? ` (${source})` : `, page ${page}`}\n${text}`,
     )
     return [
-      `# Conversation\n${formatHistory(state.messages, this.#use.maxHistory)}`,
+      conversationText(state, this.#use.maxHistory),
       `# Question to answer\n${question}${about === '' ? '' : `\n(It refers back to: ${about}.)`}`,
       ...(typeof assumption === 'string' ? [`# Assumption\n${assumption}`] : []),
       `# Notes of the research\n${[...observations, final_output].join('\n')}`,

@@ -37,6 +37,7 @@ const GATE_SENTENCE = 'The gate of the dock opens 2 hours before high tide'
 const fresh = (question: string, about = '') => ({
   question,
   about,
+  answer_before: null,
   assumption: null,
   observations: [],
   tool_history: [],

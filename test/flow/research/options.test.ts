@@ -12,7 +12,7 @@ import {
 import { END, graph, START, value } from '../../../src/graph/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import type { ScriptedModel } from '../../../src/testing/index.ts'
-import { callers, memoryCorpus, researchModel } from './kit.ts'
+import { callers, memoryCorpus, promptText, researchModel } from './kit.ts'
 
 const human = (content: string): Message => ({ role: 'user', content })
 const GATE = 'When does the gate of the Granville dock open?'
@@ -66,6 +66,27 @@ describe('a prompt', () => {
     expect(state.final_answer).toContain('The registry is down.')
     expect(state.final_answer).toContain('opens 2 hours before high tide [1].')
   })
+})
+
+test('every agent is shown the answer to the question before, also after a clarification', async () => {
+  const model = researchModel({
+    orchestrator: (prompt) => (/# Newest question\nWhy\?/.test(prompt) ? 'CLARIFICATION' : 'RESEARCH'),
+    synthesis: ANSWER,
+  })
+  const flow = researchAssistant({
+    corpus: memoryCorpus(),
+    model,
+    agents: { synthesis: { modelCheck: false } },
+  })
+  for (const text of [GATE, 'Why?', 'The gate of the dock of Granville at high tide'])
+    await flow.invoke({ messages: human(text) }, { contextId: 'talk' })
+  const shown = model.calls.map(({ prompt }) => promptText(prompt).includes(`# Answer before\n${ANSWER}`))
+  const asked = callers(model).map((caller, at) => `${caller} ${shown[at]}`)
+  expect(asked).toEqual([
+    ...['orchestrator false', 'research false', 'synthesis false'],
+    ...['orchestrator true', 'clarification true'],
+    ...['research true', 'synthesis true'],
+  ])
 })
 
 test('names and values of agents that do not exist are refused', () => {
