@@ -81,8 +81,8 @@ test('every agent is shown the answer to the question before, also after a clari
   for (const text of [GATE, 'Why?', 'The gate of the dock of Granville at high tide'])
     await flow.invoke({ messages: human(text) }, { contextId: 'talk' })
   const shown = model.calls.map(({ prompt }) => promptText(prompt).includes(`# Answer before\n${ANSWER}`))
-  const asked = callers(model).map((caller, at) => `${caller} ${shown[at]}`)
-  expect(asked).toEqual([
+  const prompts = callers(model).map((caller, at) => `${caller} ${shown[at]}`)
+  expect(prompts).toEqual([
     ...['orchestrator false', 'research false', 'synthesis false'],
     ...['orchestrator true', 'clarification true'],
     ...['research true', 'synthesis true'],
