@@ -1,9 +1,13 @@
 /** The lifecycle of an agent as its stores and observers see it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
 import { HoldfastError, type Message } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { decorate } from '../ownership/decorate.ts'
 import { asking, bench, calls, gate, journal, probe, until } from '../turn/kit.ts'
 
@@ -235,5 +239,22 @@ describe('a pause in the middle of a turn', () => {
       ...['tool.start', 'tool.end', 'model.start', 'release'],
       ...['claim', 'model.start', 'model.end', 'turn.end'],
     ])
+  })
+})
+
+describe('await using', () => {
+  it('shuts the agent down, and then closes the store', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-using-'))
+    const begun = await (async () => {
+      await using store = sqliteStore(join(folder, 'a.db'))
+      await using agent = bench({ script: ['Hi.'], store }).agent
+      expect((await agent.executeTurn('Hi').outcome).text).toBe('Hi.')
+      return { store, agent }
+    })()
+    expect(begun.agent.state.status).toBe('shutdown')
+    await expect(begun.store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).rejects.toThrow(
+      'was closed; open it again',
+    )
+    rmSync(folder, { recursive: true })
   })
 })
