@@ -16,6 +16,7 @@ import {
   askBelow,
   defineTool,
   jsonSchema,
+  type SchemaOutput,
   type StandardSchema,
   type Tool,
   type ToolContext,
@@ -25,15 +26,18 @@ import {
 import { runAgent } from './agent-node.ts'
 import { checkSubAgent, type SubAgentConfig, type WithOutput } from './run-below.ts'
 
-export interface AgentToolDefinition<S extends StandardSchema, Output = unknown>
+export interface AgentToolDefinition<S extends StandardSchema = MessageSchema, Output = unknown>
   extends Pick<ToolDefinition<S, unknown>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
   /** With `output`, the result of the tool is that output, else the last text. */
   readonly agent: SubAgentConfig<Output>
   /** The input schema for the caller's model. Default: `{ message }`. */
   readonly input?: S
   /** Builds the sub-agent's message from the input. */
-  readonly prompt?: (input: unknown) => string
+  readonly prompt?: (input: SchemaOutput<S>) => string
 }
+
+/** The schema of `{ message }`. */
+type MessageSchema = StandardSchema<unknown, { readonly message: string }>
 
 const MESSAGE: JsonObject = {
   type: 'object',
@@ -49,11 +53,13 @@ const MESSAGE: JsonObject = {
  *   agent: { model: 'openai/gpt-4.1-mini', tools: [search] },
  * })
  */
-export function agentTool<S extends StandardSchema, Output>(
+export function agentTool<S extends StandardSchema = MessageSchema, Output = unknown>(
   definition: AgentToolDefinition<S, Output> & { readonly agent: WithOutput<Output> },
-): Tool<unknown, Output>
-export function agentTool<S extends StandardSchema>(definition: AgentToolDefinition<S>): Tool<unknown, string>
-export function agentTool<S extends StandardSchema>(definition: AgentToolDefinition<S>): Tool {
+): Tool<SchemaOutput<S>, Output>
+export function agentTool<S extends StandardSchema = MessageSchema>(
+  definition: AgentToolDefinition<S>,
+): Tool<SchemaOutput<S>, string>
+export function agentTool(definition: AgentToolDefinition<StandardSchema<unknown, never>>): Tool {
   checkDefinition(definition)
   const { agent, input, prompt = messageIn, name, description, ...rest } = definition
   const schema: StandardSchema = input ?? jsonSchema(MESSAGE)
@@ -65,7 +71,7 @@ export function agentTool<S extends StandardSchema>(definition: AgentToolDefinit
     // A repeated run continues from the sub-agent's own journal.
     replay: 'safe',
     run: (args: unknown, context: ToolContext): Promise<unknown> =>
-      callAgent({ name, ...agent }, prompt(args), context),
+      callAgent({ name, ...agent }, (prompt as (input: unknown) => string)(args), context),
   })
 }
 

@@ -75,7 +75,7 @@ import { TurnSchemas } from './turn-schemas.ts'
 import { turnScopes } from './turn-scope.ts'
 
 /** `Output`: the type of the config's `output`. */
-export class Agent<Output = unknown> {
+export class Agent<Output = unknown> implements AsyncDisposable {
   readonly store: Store
   readonly #config: AgentConfig<Output>
   readonly #setup: AgentSetup
@@ -299,6 +299,11 @@ export class Agent<Output = unknown> {
         this.#status = 'shutdown'
       }
     })
+  }
+
+  /** `await using agent = new Agent(…)` shuts it down at the end of its block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown()
   }
 
   /** Cancels the running turn, whichever process drives it. */

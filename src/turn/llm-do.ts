@@ -146,7 +146,7 @@ class OneShot {
       const text = replyText(content)
       if (this.#output === undefined) return { text, model, finish, usage: this.#usage }
       const verdict = await judgeReply({ text, finish }, this.#output.schema)
-      if ('output' in verdict) return { text, output: verdict.output, model, finish, usage: this.#usage }
+      if ('value' in verdict) return { text, output: verdict.value, model, finish, usage: this.#usage }
       const { issues } = verdict
       if (invalid > this.#retries)
         throw new HoldfastError('invalid-output', {

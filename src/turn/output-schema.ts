@@ -56,8 +56,8 @@ export function withInstruction(
   return system?.trim() ? `${system}\n\n${instruction}` : instruction
 }
 
-/** The output, or what is wrong with the reply: sentences without a full stop. */
-export type Verdict = { readonly output: Json } | { readonly issues: readonly string[] }
+/** The schema's own result, or what is wrong with the reply: sentences without a full stop. */
+export type Verdict = { readonly value: unknown } | { readonly issues: readonly string[] }
 
 /** Judges a reply without calls. Exactly one JSON value in its text must fit. Never fails. */
 export async function judgeReply(
@@ -71,7 +71,7 @@ export async function judgeReply(
   if ('problem' in found) return { issues: [found.problem] }
   if (found.values.length > MOST_VALUES) return { issues: [`It has more than ${MOST_VALUES} JSON values`] }
   const verdicts = await Promise.all(found.values.map((value) => validated(value, schema)))
-  const fitting = verdicts.filter((verdict) => 'output' in verdict)
+  const fitting = verdicts.filter((verdict) => 'value' in verdict)
   if (fitting.length > 1) return { issues: ['It has several JSON values that fit, and one is expected'] }
   return fitting[0] ?? (verdicts.at(-1) as Verdict)
 }
@@ -81,9 +81,7 @@ async function validated(value: Json, schema: StandardSchema): Promise<Verdict> 
   if (given instanceof Error) return { issues: [given.message] }
   try {
     const result = await schema['~standard'].validate(value)
-    if (result.issues !== undefined) return { issues: issueLines(result.issues) }
-    const output = toJson(result.value, { isExact: true })
-    return output instanceof Error ? { issues: [`The schema's result: ${output.message}`] } : { output }
+    return result.issues === undefined ? { value: result.value } : { issues: issueLines(result.issues) }
   } catch (error) {
     return { issues: [`It cannot be checked: ${thrownText(error)}`] }
   }

@@ -5,6 +5,7 @@
 import { OUTPUT_NOTE } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { type EntryData, replyText } from '../protocol/index.ts'
+import { toJson } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import { endTurn } from './ending.ts'
 import { lastOf } from './last-of.ts'
@@ -18,7 +19,7 @@ export function hasOutput({ session, scope }: TurnRun): boolean {
 }
 
 /**
- * Judges the last reply: a valid one completes the turn; an invalid one is returned with the reason, and `again` asks
+ * Judges the last reply: a valid one completes the turn, if its value can be stored; an invalid one is returned with the reason, and `again` asks
  * for another; after the last one the turn fails.
  */
 export async function* concludeOutput(
@@ -26,8 +27,10 @@ export async function* concludeOutput(
   again: (run: TurnRun) => AsyncGenerator<Batch, void>,
 ): AsyncGenerator<Batch, void> {
   const verdict = await run.within(judgeLast(run))
-  if ('output' in verdict) {
-    yield* finish(run, 'stop', { output: verdict.output })
+  if ('value' in verdict) {
+    const output = toJson(verdict.value, { isExact: true })
+    if (!(output instanceof Error)) yield* finish(run, 'stop', { output })
+    else await endTurn(run, 'failed', { error: { code: 'invalid-output', message: unstorable(output) } })
     return
   }
   const { issues } = verdict
@@ -39,6 +42,11 @@ export async function* concludeOutput(
   }
   const error = { code: 'invalid-output', message: invalidOutput(before + 1, issues), issues }
   await endTurn(run, 'failed', { error })
+}
+
+/** No other reply of the model would help. */
+function unstorable({ message }: Error): string {
+  return `The result of the \`output\` schema cannot be stored as JSON: ${message}. Change what the schema transforms to.`
 }
 
 async function judgeLast(run: TurnRun): Promise<Verdict> {

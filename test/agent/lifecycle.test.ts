@@ -1,9 +1,13 @@
 /** The lifecycle of an agent as its stores and observers see it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
 import { HoldfastError, type Message } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { decorate } from '../ownership/decorate.ts'
 import { asking, bench, calls, gate, journal, KEY, probe, quiet, until } from '../turn/kit.ts'
 
@@ -341,5 +345,22 @@ describe('drive()', () => {
     await Promise.all([driven, shutdown])
     expect((await memory.head(KEY))?.lease).toBeUndefined()
     expect((await journal(memory)).at(-1)).toMatch(/ release/)
+  })
+})
+
+describe('await using', () => {
+  it('shuts the agent down, and then closes the store', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-using-'))
+    const begun = await (async () => {
+      await using store = sqliteStore(join(folder, 'a.db'))
+      await using agent = bench({ script: ['Hi.'], store }).agent
+      expect((await agent.executeTurn('Hi').outcome).text).toBe('Hi.')
+      return { store, agent }
+    })()
+    expect(begun.agent.state.status).toBe('shutdown')
+    await expect(begun.store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).rejects.toThrow(
+      'was closed; open it again',
+    )
+    rmSync(folder, { recursive: true })
   })
 })

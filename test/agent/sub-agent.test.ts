@@ -1,11 +1,11 @@
 /** An agent as a tool: its own journal, events under the caller's, questions through the caller (R17). */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, type AgentConfig, agentTool, type Turn } from '../../src/agent/index.ts'
 import type { JsonObject, TurnEvent } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
-import { ask, defineTool } from '../../src/tool/index.ts'
+import { ask, defineTool, type Tool } from '../../src/tool/index.ts'
 import { withAppend } from '../graph/recovery-cut.ts'
 import { decorate } from '../ownership/decorate.ts'
 
@@ -310,4 +310,14 @@ describe('a sub-agent whose caller has gone on without it', () => {
     expect((await answered?.outcome)?.text).toBe('Good.')
     child.done()
   })
+})
+
+it('the types of an agent as a tool', () => {
+  const agent = { model: new ScriptedModel([]) }
+  const input = z.object({ topic: z.string() })
+  const typed = agentTool({ name: 'a', description: 'A', agent, input, prompt: ({ topic }) => topic })
+  expectTypeOf(typed).toEqualTypeOf<Tool<{ topic: string }, string>>()
+  const plain = agentTool({ name: 'b', description: 'B', agent, prompt: ({ message }) => message })
+  expectTypeOf(plain).toEqualTypeOf<Tool<{ readonly message: string }, string>>()
+  expect([typed.name, plain.name]).toEqual(['a', 'b'])
 })

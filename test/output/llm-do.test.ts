@@ -99,6 +99,13 @@ describe('llmDo', () => {
     expect((await result).code).toBe('cancelled')
   })
 
+  it('gives the value that the schema makes, also one that is no JSON', async () => {
+    const dates = z.array(z.string().transform((text) => new Date(text))).transform((all) => new Set(all))
+    const model = new ScriptedModel(['["2026-11-18T00:00:00.000Z"]'])
+    const { output } = await llmDo('When?', { model, schema: dates })
+    expect(output).toEqual(new Set([new Date('2026-11-18T00:00:00.000Z')]))
+  })
+
   it('says that a text was cut off', async () => {
     const model = new ScriptedModel([{ text: 'Once upon', finish: 'length' }])
     expect((await llmDo('Tell me', { model })).finish).toBe('length')

@@ -110,6 +110,14 @@ describe('the output of an agent', () => {
     expect((await agent.executeTurn('weather?').outcome).output).toEqual({ n: 21, unit: 'C' })
   })
 
+  it('fails the turn, and asks no model again, if its value cannot be stored', async () => {
+    const output = z.array(z.string()).transform((names) => new Set(names))
+    const { agent, model } = bench({ script: ['["a"]', '["a"]'], output })
+    const { reason, error } = await agent.executeTurn('go').outcome
+    expect([reason, error?.code, model.calls.length]).toEqual(['failed', 'invalid-output', 1])
+    expect(error?.message).toContain('cannot be stored as JSON: ')
+  })
+
   it('may be null, a number or a list', async () => {
     const output = z.union([z.null(), z.number(), z.array(z.boolean())])
     const { agent } = bench({ script: ['null', '-1.5e2', '[true]'], output })

@@ -55,7 +55,8 @@ export interface SqliteStoreOptions {
   readonly derivations?: readonly Derivation[]
 }
 
-export interface SqliteStore extends Port.Store {
+/** `await using store = sqliteStore(…)` closes it, too. */
+export interface SqliteStore extends Port.Store, AsyncDisposable {
   readonly path: string
   /**
    * Copies the whole file as a consistent snapshot, while reads and writes continue. The target must not exist
@@ -309,6 +310,10 @@ class FileStore implements SqliteStore {
     clearInterval(this.#poll)
     this.#bell.ringAll()
     await this.#db.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   #check(key: ContextKey): void {
