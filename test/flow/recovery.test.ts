@@ -42,6 +42,7 @@ function play({ name, script, tools, answer, planning = true }: Played): GraphPl
           model: taskModel(script),
           verifierModel: taskModel(script),
           settings: {},
+          verifierSettings: {},
           criteria: [],
           plugins: [],
           planning,

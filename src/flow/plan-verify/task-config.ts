@@ -1,0 +1,163 @@
+/** The options of a task agent and of its runs, and their check: an option that would have no effect is refused. */
+import type { GraphEvent, GraphLimits, GraphOptions } from '../../graph/index.ts'
+import type { Plugin } from '../../hook/index.ts'
+import type { ModelOptions } from '../../model/index.ts'
+import {
+  atLeast,
+  checkName,
+  checkOptions,
+  defined,
+  HoldfastError,
+  type Json,
+  type OptionSet,
+  type Owner,
+  type RequestData,
+} from '../../protocol/index.ts'
+import type { Store } from '../../store/index.ts'
+import type { ToolsOption } from '../../tool/index.ts'
+import type { ModelChoice } from '../../turn/index.ts'
+import { checkLanguageModel } from '../reflex-choice.ts'
+import type { Criterion } from './criteria.ts'
+import { PROMPT_NODES, type PromptNode } from './prompts.ts'
+
+export interface TaskAgentConfig {
+  readonly model: ModelChoice | readonly ModelChoice[]
+  /** The working folder. Default: the current one. */
+  readonly cwd?: string
+  /** Default: all of the toolbox. `attempt_completion` is added if it is missing. */
+  readonly tools?: ToolsOption
+  /** The most tokens of a prompt. Default: 100,000. */
+  readonly maxContextTokens?: number
+  /** Prints the progress to standard error. Default: true. */
+  readonly verbose?: boolean
+  /** The most steps of the graph. Default: 50. */
+  readonly recursionLimit?: number
+  /** The most plans after the first. Default: 3. */
+  readonly maxReplans?: number
+  /** False: no planner and no second plan; the run ends after the verifier. Default: true. */
+  readonly planning?: boolean
+  readonly temperature?: number
+  /** The address of `model`; a `verifierModel` has its own. */
+  readonly baseURL?: string
+  /** The key of `model`; a `verifierModel` has its own. */
+  readonly apiKey?: string
+  /** Further settings of the model. */
+  readonly settings?: ModelOptions
+  /** Another model for the verifier; null: only `criteria` decide. Default: the same. */
+  readonly verifierModel?: ModelChoice | readonly ModelChoice[] | null
+  /** Commands that must pass, whatever the model claims: `[{ name: 'tests', command: 'npm test' }]`. */
+  readonly criteria?: readonly Criterion[]
+  /** System prompts of nodes; see `setPlannerPrompt` and the others. */
+  readonly prompts?: Partial<Readonly<Record<PromptNode, string>>>
+  /** Plugins of the agent's model calls and tools, such as an approval policy. */
+  readonly plugins?: readonly Plugin[]
+  /** Time, tokens and cost of a run. */
+  readonly limits?: Omit<GraphLimits, 'steps'>
+  /** The store of the journals. Default: in memory, lost with the process. */
+  readonly store?: Store
+  readonly owner?: Owner
+  /** Observers of the runs, and the logger. */
+  readonly telemetry?: GraphOptions['telemetry']
+  readonly logger?: GraphOptions['logger']
+}
+
+const TASK_AGENT: OptionSet<TaskAgentConfig> = {
+  place: 'The config of a TaskAgent',
+  options: {
+    model: null,
+    cwd: 'a text',
+    tools: null,
+    maxContextTokens: { least: 1000 },
+    verbose: 'true or false',
+    recursionLimit: { least: 1 },
+    maxReplans: { least: 0 },
+    planning: 'true or false',
+    temperature: 'a number',
+    baseURL: 'a text',
+    apiKey: 'a text',
+    settings: 'an object',
+    verifierModel: null,
+    criteria: 'a list',
+    prompts: 'an object',
+    plugins: 'a list',
+    limits: 'an object',
+    store: null,
+    owner: 'an object',
+    telemetry: null,
+    logger: null,
+  },
+  foreign: {
+    model_name: 'model',
+    modelName: 'model',
+    enable_planning: 'planning',
+    enablePlanning: 'planning',
+    recursion_limit: 'recursionLimit',
+    max_context_tokens: 'maxContextTokens',
+    base_url: 'baseURL',
+    api_key: 'apiKey',
+    parse_reasoning: 'settings: { thinkTags }',
+    vision_model: 'tools: await loadTools({ cwd, describeImage })',
+  },
+}
+
+export interface TaskRunOptions {
+  /** The name of the task's conversation. Default: a new one. */
+  readonly contextId?: string
+  readonly signal?: AbortSignal
+  /** Answers a question or an approval; the run goes on. Without it, the run ends to wait. */
+  readonly onRequest?: (request: RequestData) => Json | Promise<Json>
+  /** Called with each event of the run. */
+  readonly onEvent?: (event: GraphEvent) => void
+}
+
+export const RUN: OptionSet<TaskRunOptions> = {
+  place: 'run()',
+  options: { contextId: 'a text', signal: 'an AbortSignal', onRequest: 'a function', onEvent: 'a function' },
+}
+
+/** Throws for options that cannot work together, or would be ignored. */
+export function checkTaskConfig(config: TaskAgentConfig): void {
+  checkOptions(config, TASK_AGENT)
+  const { model, verifierModel, maxContextTokens, prompts = {}, limits = {} } = config
+  if (model === undefined)
+    throw new HoldfastError('invalid-option', {
+      message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
+    })
+  checkLanguageModel(model, 'plan a task')
+  if (verifierModel) {
+    checkLanguageModel(verifierModel, 'verify a task', 'Leave verifierModel out, or set it to null.')
+    checkOwnKey(verifierModel, config)
+  }
+  if (maxContextTokens !== undefined) atLeast('maxContextTokens', maxContextTokens, 1000)
+  for (const name of Object.keys(prompts)) checkName('prompts', name, PROMPT_NODES)
+  if ('steps' in limits)
+    throw new HoldfastError('invalid-option', {
+      message: 'limits has no "steps" for a TaskAgent. Write recursionLimit instead.',
+      details: { option: 'limits.steps' },
+    })
+}
+
+/** Refuses a shared key or address: one vendor's key must not be sent to another. */
+function checkOwnKey(
+  verifierModel: ModelChoice | readonly ModelChoice[],
+  { apiKey, baseURL, settings = {} }: TaskAgentConfig,
+): void {
+  const given = [apiKey, baseURL, settings.apiKey, settings.baseURL]
+  const names = [verifierModel].flat().filter((choice) => typeof choice === 'string')
+  if (names.length > 0 && given.some((value) => value !== undefined))
+    throw new HoldfastError('invalid-option', {
+      message:
+        'apiKey and baseURL are those of model. Give verifierModel its own: { model, settings: { apiKey, baseURL } }; what you leave out comes from the environment.',
+      details: { option: 'verifierModel' },
+    })
+}
+
+/** The settings of the model calls: those of `model`, and those of a `verifierModel`, which shares no key and no address. */
+export function modelSettings(
+  { verifierModel, settings = {}, temperature, baseURL, apiKey }: TaskAgentConfig,
+  contextTokens: number,
+): { readonly settings: ModelOptions; readonly verifierSettings: ModelOptions } {
+  const { apiKey: _, baseURL: __, ...shared } = { contextTokens, ...settings, ...defined({ temperature }) }
+  const own = { ...shared, ...settings, ...defined({ temperature, baseURL, apiKey }) }
+  return { settings: own, verifierSettings: verifierModel ? shared : own }
+}
