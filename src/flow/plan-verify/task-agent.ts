@@ -18,13 +18,12 @@ import {
 } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { memoryStore } from '../../store/memory/index.ts'
-import { type Tool, toolsFrom } from '../../tool/index.ts'
-import { checkCriteria } from './criteria.ts'
+import type { Tool } from '../../tool/index.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
 import { newestRound } from './rounds.ts'
-import { COMPLETION, roundInput, type TaskChannels, type TaskState } from './state.ts'
+import { roundInput, type TaskChannels, type TaskState } from './state.ts'
 import {
   checkTaskConfig,
   modelSettings,
@@ -34,6 +33,7 @@ import {
 } from './task-config.ts'
 import { type TaskGraph, taskGraph } from './task-graph.ts'
 import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
+import { taskTools } from './task-tools.ts'
 import { traceText } from './trace-text.ts'
 import { taskProgress } from './verbose.ts'
 
@@ -201,18 +201,8 @@ export class TaskAgent {
   }
 
   #loaded(): Promise<readonly Tool[]> {
-    this.#tools ??= this.#loadTools()
+    this.#tools ??= taskTools(this.#config)
     return this.#tools
-  }
-
-  async #loadTools(): Promise<readonly Tool[]> {
-    const { cwd = '.', tools, criteria = [] } = this.#config
-    const { loadTools } = await import('../../toolbox/index.ts')
-    const own = tools === undefined ? await loadTools({ cwd }) : toolsFrom(tools)
-    const isThere = own.some(({ name }) => name === COMPLETION)
-    const all = isThere ? own : [...own, ...(await loadTools({ cwd, toolIds: [COMPLETION] }))]
-    checkCriteria(criteria, all)
-    return all
   }
 
   /** The values that a run of the compiled graph begins with: the first of a conversation, or a further round. */
@@ -223,13 +213,15 @@ export class TaskAgent {
   /** The graph of the agent, with its store. */
   async compile(): Promise<TaskGraph> {
     const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
-    const { limits, telemetry, logger, maxContextTokens = DEFAULT_CONTEXT_TOKENS } = this.#config
+    const { limits, telemetry, logger } = this.#config
+    const { own, shared } = modelSettings(this.#config)
     return taskGraph({
       tools: await this.#loaded(),
       prompts: this.#prompts,
       model,
       verifierModel,
-      ...modelSettings(this.#config, maxContextTokens),
+      settings: own,
+      verifierSettings: this.#config.verifierModel ? shared : own,
       criteria,
       plugins,
       planning: this.#isPlanning,

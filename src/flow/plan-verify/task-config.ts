@@ -19,6 +19,7 @@ import type { ModelChoice } from '../../turn/index.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
 import type { Criterion } from './criteria.ts'
 import { PROMPT_NODES, type PromptNode } from './prompts.ts'
+import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
 
 export interface TaskAgentConfig {
   readonly model: ModelChoice | readonly ModelChoice[]
@@ -37,14 +38,16 @@ export interface TaskAgentConfig {
   /** False: no planner and no second plan; the run ends after the verifier. Default: true. */
   readonly planning?: boolean
   readonly temperature?: number
-  /** The address of `model`; a `verifierModel` has its own. */
+  /** The address of `model`; a `verifierModel` and a `visionModel` have their own. */
   readonly baseURL?: string
-  /** The key of `model`; a `verifierModel` has its own. */
+  /** The key of `model`; a `verifierModel` and a `visionModel` have their own. */
   readonly apiKey?: string
   /** Further settings of the model. */
   readonly settings?: ModelOptions
   /** Another model for the verifier; null: only `criteria` decide. Default: the same. */
   readonly verifierModel?: ModelChoice | readonly ModelChoice[] | null
+  /** The model that looks at images, for the default tools. Default: `model`. */
+  readonly visionModel?: ModelChoice | readonly ModelChoice[]
   /** Commands that must pass, whatever the model claims: `[{ name: 'tests', command: 'npm test' }]`. */
   readonly criteria?: readonly Criterion[]
   /** System prompts of nodes; see `setPlannerPrompt` and the others. */
@@ -77,6 +80,7 @@ const TASK_AGENT: OptionSet<TaskAgentConfig> = {
     apiKey: 'a text',
     settings: 'an object',
     verifierModel: null,
+    visionModel: null,
     criteria: 'a list',
     prompts: 'an object',
     plugins: 'a list',
@@ -96,7 +100,7 @@ const TASK_AGENT: OptionSet<TaskAgentConfig> = {
     base_url: 'baseURL',
     api_key: 'apiKey',
     parse_reasoning: 'settings: { thinkTags }',
-    vision_model: 'tools: await loadTools({ cwd, describeImage })',
+    vision_model: 'visionModel',
   },
 }
 
@@ -118,7 +122,7 @@ export const RUN: OptionSet<TaskRunOptions> = {
 /** Throws for options that cannot work together, or would be ignored. */
 export function checkTaskConfig(config: TaskAgentConfig): void {
   checkOptions(config, TASK_AGENT)
-  const { model, verifierModel, maxContextTokens, prompts = {}, limits = {} } = config
+  const { model, verifierModel, visionModel, tools, maxContextTokens, prompts = {}, limits = {} } = config
   if (model === undefined)
     throw new HoldfastError('invalid-option', {
       message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
@@ -126,7 +130,17 @@ export function checkTaskConfig(config: TaskAgentConfig): void {
   checkLanguageModel(model, 'plan a task')
   if (verifierModel) {
     checkLanguageModel(verifierModel, 'verify a task', 'Leave verifierModel out, or set it to null.')
-    checkOwnKey(verifierModel, config)
+    checkOwnKey('verifierModel', verifierModel, config)
+  }
+  if (visionModel !== undefined) {
+    checkLanguageModel(visionModel, 'see images', 'Leave visionModel out, or name a model that sees.')
+    checkOwnKey('visionModel', visionModel, config)
+    if (tools !== undefined)
+      throw new HoldfastError('invalid-option', {
+        message:
+          'visionModel is for the default tools, and you give tools. Load them with it: loadTools({ cwd, describeImage }).',
+        details: { option: 'visionModel' },
+      })
   }
   if (maxContextTokens !== undefined) atLeast('maxContextTokens', maxContextTokens, 1000)
   for (const name of Object.keys(prompts)) checkName('prompts', name, PROMPT_NODES)
@@ -139,25 +153,28 @@ export function checkTaskConfig(config: TaskAgentConfig): void {
 
 /** Refuses a shared key or address: one vendor's key must not be sent to another. */
 function checkOwnKey(
-  verifierModel: ModelChoice | readonly ModelChoice[],
+  option: 'verifierModel' | 'visionModel',
+  choices: ModelChoice | readonly ModelChoice[],
   { apiKey, baseURL, settings = {} }: TaskAgentConfig,
 ): void {
   const given = [apiKey, baseURL, settings.apiKey, settings.baseURL]
-  const names = [verifierModel].flat().filter((choice) => typeof choice === 'string')
+  const names = [choices].flat().filter((choice) => typeof choice === 'string')
   if (names.length > 0 && given.some((value) => value !== undefined))
     throw new HoldfastError('invalid-option', {
-      message:
-        'apiKey and baseURL are those of model. Give verifierModel its own: { model, settings: { apiKey, baseURL } }; what you leave out comes from the environment.',
-      details: { option: 'verifierModel' },
+      message: `apiKey and baseURL are those of model. Give ${option} its own: { model, settings: { apiKey, baseURL } }; what you leave out comes from the environment.`,
+      details: { option },
     })
 }
 
-/** The settings of the model calls: those of `model`, and those of a `verifierModel`, which shares no key and no address. */
-export function modelSettings(
-  { verifierModel, settings = {}, temperature, baseURL, apiKey }: TaskAgentConfig,
-  contextTokens: number,
-): { readonly settings: ModelOptions; readonly verifierSettings: ModelOptions } {
-  const { apiKey: _, baseURL: __, ...shared } = { contextTokens, ...settings, ...defined({ temperature }) }
-  const own = { ...shared, ...settings, ...defined({ temperature, baseURL, apiKey }) }
-  return { settings: own, verifierSettings: verifierModel ? shared : own }
+/** The settings of `model`, and those of other models, which share no key and no address. */
+export function modelSettings({
+  settings = {},
+  temperature,
+  baseURL,
+  apiKey,
+  maxContextTokens: contextTokens = DEFAULT_CONTEXT_TOKENS,
+}: TaskAgentConfig): { readonly own: ModelOptions; readonly shared: ModelOptions } {
+  const own = { contextTokens, ...settings, ...defined({ temperature, baseURL, apiKey }) }
+  const { apiKey: _, baseURL: __, ...shared } = own
+  return { own, shared }
 }
