@@ -45,6 +45,7 @@ function play({ name, script, tools, answer, planning = true }: Played): GraphPl
           verifierSettings: {},
           criteria: [],
           plugins: [],
+          ids: {},
           planning,
           maxReplans: 3,
           graph,

@@ -34,7 +34,7 @@ test('a key of the model does not reach the model of the verifier', async () => 
   vi.stubEnv('ANTHROPIC_API_KEY', 'sk-of-its-own')
   const received: string[] = []
   const server = createServer(({ headers, url }, response) => {
-    received.push(`${url} ${headers['x-api-key']}`)
+    received.push(`${url} ${String(headers['x-api-key'])}`)
     response.writeHead(400).end('{"error":{"message":"no"}}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -66,8 +66,8 @@ test('temperature and settings are those of every node, also of another model fo
     verbose: false,
   })
   expect(await agent.run('Do it')).toMatchObject({ ended: 'verified' })
-  for (const call of [...model.calls, ...verifierModel.calls])
-    expect(call.settings).toMatchObject({ temperature: 0.7, topP: 0.5 })
+  for (const { settings: sent } of [...model.calls, ...verifierModel.calls])
+    expect(sent).toMatchObject({ temperature: 0.7, topP: 0.5 })
 })
 
 /** One red pixel. */

@@ -213,7 +213,7 @@ export class TaskAgent {
   /** The graph of the agent, with its store. */
   async compile(): Promise<TaskGraph> {
     const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
-    const { limits, telemetry, logger } = this.#config
+    const { limits, telemetry, logger, entities, grounding } = this.#config
     const { own, shared } = modelSettings(this.#config)
     return taskGraph({
       tools: await this.#loaded(),
@@ -224,6 +224,7 @@ export class TaskAgent {
       verifierSettings: this.#config.verifierModel ? shared : own,
       criteria,
       plugins,
+      ids: defined({ entities, grounding }),
       planning: this.#isPlanning,
       maxReplans: this.#config.maxReplans ?? 3,
       graph: {

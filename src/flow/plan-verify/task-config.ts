@@ -1,5 +1,6 @@
 /** The options of a task agent and of its runs, and their check: an option that would have no effect is refused. */
 import type { GraphEvent, GraphLimits, GraphOptions } from '../../graph/index.ts'
+import type { Entity } from '../../grounding/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
 import {
@@ -15,7 +16,7 @@ import {
 } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { ToolsOption } from '../../tool/index.ts'
-import type { ModelChoice } from '../../turn/index.ts'
+import type { GroundingOptions, ModelChoice } from '../../turn/index.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
 import type { Criterion } from './criteria.ts'
 import { PROMPT_NODES, type PromptNode } from './prompts.ts'
@@ -54,6 +55,9 @@ export interface TaskAgentConfig {
   readonly prompts?: Partial<Readonly<Record<PromptNode, string>>>
   /** Plugins of the agent's model calls and tools, such as an approval policy. */
   readonly plugins?: readonly Plugin[]
+  /** Kinds of things that have ids, for tools with marks: the guard judges the ids of the agent's calls. */
+  readonly entities?: readonly Entity[]
+  readonly grounding?: GroundingOptions
   /** Time, tokens and cost of a run. */
   readonly limits?: Omit<GraphLimits, 'steps'>
   /** The store of the journals. Default: in memory, lost with the process. */
@@ -84,6 +88,8 @@ const TASK_AGENT: OptionSet<TaskAgentConfig> = {
     criteria: 'a list',
     prompts: 'an object',
     plugins: 'a list',
+    entities: 'a list',
+    grounding: 'an object',
     limits: 'an object',
     store: null,
     owner: 'an object',

@@ -1,5 +1,5 @@
 /** The nodes of the flow: planner, agent, tools, verifier, replan. Each is a function of the state. */
-import { modelNode, pendingCalls, toolNode } from '../../agent/index.ts'
+import { modelNode, pendingCalls, type ToolNodeConfig, toolNode } from '../../agent/index.ts'
 import type { NodeContext, UpdateOf } from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import { type ModelOptions, tokenCounter } from '../../model/index.ts'
@@ -27,6 +27,8 @@ export interface TaskNodes {
   readonly verifierSettings: ModelOptions
   readonly criteria: readonly Criterion[]
   readonly plugins: readonly Plugin[]
+  /** Entities and grounding of the agent's model calls and tools. */
+  readonly ids: Pick<ToolNodeConfig, 'entities' | 'grounding'>
 }
 
 type Update = UpdateOf<TaskChannels>
@@ -103,12 +105,12 @@ async function act(config: TaskNodes, state: State, context: NodeContext): Promi
 
 /** A completion is the call by its id, wherever it stands in the round, and only if it was accepted. */
 async function runTools(
-  { tools, plugins }: TaskNodes,
+  { tools, plugins, ids }: TaskNodes,
   { messages }: State,
   context: NodeContext,
 ): Promise<Update> {
   const calls = pendingCalls(messages)
-  const added = await context.run('', toolNode({ tools, plugins }), messages)
+  const added = await context.run('', toolNode({ tools, plugins, ...ids }), messages)
   const results = added.flatMap((message) => (message.role === 'tool' ? message.content : []))
   const completion = lastOk(COMPLETION, calls, results)
   const answer = (completion?.call.args as { readonly result?: unknown } | undefined)?.result
@@ -212,7 +214,7 @@ interface ReplyRequest {
 
 /** One reply of the model, within the limit of the context. */
 async function reply(
-  { prompts, tools: all, model, settings, plugins }: TaskNodes,
+  { prompts, tools: all, model, settings, plugins, ids }: TaskNodes,
   { node, values, messages, tools = [], key = '' }: ReplyRequest,
   context: NodeContext,
 ): Promise<Message | undefined> {
@@ -233,8 +235,8 @@ async function reply(
     settings,
     systemPrompt,
     tools,
-    // Plugins see the calls of the agent alone: other nodes make none.
-    plugins: tools.length === 0 ? [] : plugins,
+    // Plugins and the guard see the calls of the agent alone: other nodes make none.
+    ...(tools.length === 0 ? {} : { plugins, ...ids }),
     maxMessages: Number.MAX_SAFE_INTEGER,
   })
   const history = fitHistory(messages, left - counter.text(systemPrompt), counter)

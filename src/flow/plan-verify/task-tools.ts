@@ -1,14 +1,11 @@
 /** The tools of a task agent: its own or the toolbox, with a completion in any case. */
 import { HoldfastError } from '../../protocol/index.ts'
 import { type Tool, toolsFrom } from '../../tool/index.ts'
+import type { DescribeImage } from '../../toolbox/index.ts'
 import { llmDo } from '../../turn/index.ts'
 import { checkCriteria } from './criteria.ts'
 import { COMPLETION } from './state.ts'
 import { modelSettings, type TaskAgentConfig } from './task-config.ts'
-
-type DescribeImage = NonNullable<
-  Parameters<typeof import('../../toolbox/index.ts').loadTools>[0]['describeImage']
->
 
 export async function taskTools(config: TaskAgentConfig): Promise<readonly Tool[]> {
   const { cwd = '.', tools, criteria = [] } = config
