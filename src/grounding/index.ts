@@ -53,7 +53,14 @@ export type {
   ToolTurn,
   WordsOptions,
 } from './prompt-blocks.ts'
-export { activeLabels, groundingRules, MOST_ACTIVE, stateBlock, toolMemoryBlock } from './prompt-blocks.ts'
+export {
+  activeLabels,
+  groundingRules,
+  MOST_ACTIVE,
+  MOST_MEMORY_TURNS,
+  stateBlock,
+  toolMemoryBlock,
+} from './prompt-blocks.ts'
 export type { Candidate } from './readings.ts'
 export type { NextStep, Question, Refusal } from './refusal.ts'
 export { answeredId, questionOf, refusalText } from './refusal.ts'

@@ -35,6 +35,11 @@ export interface LookupOptions<Row> {
   readonly description?: string
   /** The fields of a row: its id, label and parent. Default: `id` and `label`. */
   readonly fields?: RowFields<Row>
+  /**
+   * The search goes by meaning, as that of a vector index does: its rows match whatever their names, best first. Leave out
+   * those that are too far from the text.
+   */
+  readonly byMeaning?: boolean
   /** Selects a single exact match. */
   readonly select?: boolean
   /** The most matches shown. Default: 10. */
@@ -47,10 +52,11 @@ const LOOKUP: OptionSet<LookupOptions<unknown>> = {
     name: 'a text',
     description: 'a text',
     fields: 'an object',
+    byMeaning: 'true or false',
     select: 'true or false',
     most: null,
   },
-  foreign: { limit: 'most' },
+  foreign: { limit: 'most', semantic: 'byMeaning' },
 }
 
 /**
@@ -87,8 +93,11 @@ export function lookupTool<Row>(
     run: async ({ name }, context): Promise<LookupResult> => {
       const read = async (text: string): Promise<readonly Sighting[]> =>
         sightingsIn(entity, await search(text, context), fields)
-      const found = matching(name, await read(name))
+      const rows = await read(name)
+      const found = matching(name, rows)
       if (found.rows.length > 0) return foundResult(found, most)
+      if (options.byMeaning && rows.length > 0 && normalLabel(name) !== '')
+        return foundResult({ outcome: 'partial', rows }, most)
       const all = await read('')
       if (all.length === 0) return emptyResult(name, await search('', context), fields)
       const again = matching(name, all)

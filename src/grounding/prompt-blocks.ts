@@ -176,6 +176,9 @@ function depthOf(entity: Entity | undefined): number {
   return depth
 }
 
+/** The most turns with tools in the memory block. */
+export const MOST_MEMORY_TURNS = 3
+
 /** The sightings of one turn, in order. */
 export interface ToolTurn {
   readonly turn: number
@@ -200,7 +203,7 @@ export interface ToolMemoryOptions extends WordsOptions {
 export function toolMemoryBlock(turns: readonly ToolTurn[], options: ToolMemoryOptions): string | undefined {
   const { rows = 12, characters = 900 } = options
   const words = wordsFor(options)
-  const groups = grouped(turns, Math.min(3, options.turns ?? 3))
+  const groups = grouped(turns, Math.min(MOST_MEMORY_TURNS, options.turns ?? MOST_MEMORY_TURNS))
   if (groups.size === 0) return undefined
   const share = Math.floor((characters - words.memoryHeading.length - 4) / groups.size)
   const lines = [...groups].map(([entity, seen]) => groupLine({ entity, seen, rows, share }, options))

@@ -2,6 +2,7 @@
 import type { ContextTelemetry, ObservedContext, Thrower } from '../loop/index.ts'
 import {
   type DeltaEvent,
+  defined,
   type Entry,
   type EntryData,
   replyText,
@@ -28,10 +29,16 @@ export type WriteRecord = (record: LogRecord) => void
 
 export function logLines(of: ObservedContext, write: WriteRecord): ContextTelemetry {
   const trace = new ContextTrace(of)
+  let active: string | undefined
   return {
     entry: (entry) => {
       const { turn, at } = entry
       for (const part of partsOf(entry, trace.read(entry))) write({ turn, at, ...part })
+      if (entry.type !== 'active') return
+      const line = activeLine(entry.data as EntryData['active'])
+      // A use of what is active renews it, and changes nothing else.
+      if (line.message !== active) write({ turn, at, ...line })
+      active = line.message
     },
     delta: (event) => {
       if (event.type === 'turn.refused') write(refusedTurn(event))
@@ -50,6 +57,21 @@ function partsOf(entry: Entry, ended: readonly TraceEntry[]): readonly Part[] {
   if (entry.type === 'take' && as === 'nothing')
     parts.push({ level: 'warn', message: `input refused: ${cut(reason ?? '')}`, fields: { reason } })
   return parts
+}
+
+/** `active: project Champigny (p-11), task Roof (t-1)`. */
+function activeLine({ values, by }: EntryData['active']): Part {
+  const things = values.flatMap(({ entity, id, ids = [id], label, labels = [label] }) =>
+    ids.map((each, at) => `${entity} ${labels[at] ? `${cut(labels[at])} (${each})` : each}`),
+  )
+  return {
+    level: 'info',
+    message: `active: ${things.length === 0 ? 'none' : things.join(', ')}`,
+    fields: {
+      ...defined({ by }),
+      active: Object.fromEntries(values.map(({ entity, id, ids = [id] }) => [entity, ids])),
+    },
+  }
 }
 
 type Lines = {

@@ -87,6 +87,7 @@ const LOAD_TOOLS: OptionSet<LoadToolsOptions> = {
     tools: 'toolIds',
     tool_ids: 'toolIds',
     visionModel: 'describeImage',
+    mcp_server_configs: 'mcpServers',
   },
 }
 

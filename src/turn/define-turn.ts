@@ -1,6 +1,6 @@
 /** Checks a turn's config and builds its definition. */
 import type { MaybePromise } from '../base/index.ts'
-import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
+import { checkMarkedEntities, type Entity, entityMap, MOST_MEMORY_TURNS } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
 import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
 import {
@@ -27,6 +27,7 @@ import { checkOutputRetries, OUTPUT_RETRIES, outputSchema } from './output-schem
 import { isPath, isPromptFile, promptAt } from './prompt-file.ts'
 import {
   GROUNDING,
+  GROUNDING_WORDS,
   LIMITS,
   MODEL_CHOICE,
   type ModelChoice,
@@ -249,7 +250,12 @@ function groundingOf({ entities = [], grounding = {} }: TurnConfig): GroundingSe
   if (!isObject(grounding)) throw invalidOption('grounding', `must be an object, not ${shown(grounding)}`)
   checkOptions(grounding, GROUNDING)
   const { language, words, memoryTurns = 3, handles = false, hideIds = false } = grounding
-  atLeast('grounding.memoryTurns', memoryTurns, 0)
+  if (words !== undefined) checkOptions(words, GROUNDING_WORDS)
+  if (!(memoryTurns >= 0 && memoryTurns <= MOST_MEMORY_TURNS))
+    throw invalidOption(
+      'grounding.memoryTurns',
+      `must be a number from 0 to ${MOST_MEMORY_TURNS}, not ${shown(memoryTurns)}`,
+    )
   if (typeof handles !== 'boolean')
     throw invalidOption('grounding.handles', `must be true or false, not ${shown(handles)}`)
   const known = entityMap(entities as readonly Entity[])

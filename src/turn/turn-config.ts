@@ -224,6 +224,18 @@ export const GROUNDING: OptionSet<GroundingOptions> = {
   foreign: { locale: 'language', entities: '`entities` beside grounding' },
 }
 
+export const GROUNDING_WORDS: OptionSet<GroundingWords> = {
+  place: 'grounding.words',
+  options: {
+    stateHeading: 'a text',
+    active: 'a function',
+    memoryHeading: 'a text',
+    more: 'a function',
+    which: 'a function',
+    rules: 'a function',
+  },
+}
+
 export const LIMITS: OptionSet<Limits> = {
   place: 'limits',
   options: {

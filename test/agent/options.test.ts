@@ -62,6 +62,21 @@ describe('an option that is not known is refused by', () => {
       made({ grounding: { hideids: true } }),
       'grounding has no "hideids". Did you mean hideIds?',
     ],
+    [
+      'words of grounding',
+      made({ grounding: { words: { stateHeadin: 'Now' } } }),
+      'grounding.words has no "stateHeadin". Did you mean stateHeading?',
+    ],
+    [
+      'words of grounding',
+      made({ grounding: { words: { rules: 'Your own.' } } }),
+      'rules must be a function, not "Your own."',
+    ],
+    [
+      'grounding',
+      made({ grounding: { memoryTurns: 9 } }),
+      'grounding.memoryTurns must be a number from 0 to 3, not 9',
+    ],
     ['limits', made({ limits: { maxSteps: 5 } }), 'limits has no "maxSteps". Write iterations instead.'],
     ['autoCompact', made({ autoCompact: { kep: 5 } }), 'autoCompact has no "kep". Did you mean keep?'],
     [

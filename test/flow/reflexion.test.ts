@@ -1,4 +1,7 @@
 /** Draft, search, revise: exact sequences, every limit, and the best answer so far. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type ReflexionOptions, reflexion } from '../../src/entry/flows.ts'
 import { memoryStore } from '../../src/index.ts'
@@ -125,5 +128,38 @@ describe('reflexion', () => {
     ],
   ] as [object, string][])('%j is refused', async (options, message) => {
     await expect(reflexion(options as never)).rejects.toThrow(message)
+  })
+})
+
+describe('the report', () => {
+  const replies = [draft('Long ago.', ['q1']), revision('In 1900.', [])]
+
+  test('is written by the model from the answer and what was found, and saved in the folder', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'holdfast-reflexion-'))
+    const reportPath = 'notes/bridge.md'
+    const text = '# The bridge\n\nIn 1900.'
+    const { run, nodes, prompt } = reflect([...replies, text], { cwd, reportPath })
+    expect(await run()).toMatchObject({ answer: 'In 1900.', report: `${text}\n`, reportPath, ended: 'done' })
+    expect(readFileSync(join(cwd, reportPath), 'utf8')).toBe(`${text}\n`)
+    expect(await nodes()).toEqual(['draft', 'search', 'revise', 'report', 'save'])
+    for (const part of ['When was it?', 'In 1900.', 'found q1', '[1] page']) expect(prompt(2)).toContain(part)
+    rmSync(cwd, { recursive: true })
+  })
+
+  test('that cannot be written fails the run, and is in the results; without a path there is none', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'holdfast-reflexion-'))
+    const { run } = reflect([...replies, 'The report'], { cwd, reportPath: '../outside.md' })
+    const outside = await run()
+    expect(outside).toMatchObject({
+      answer: 'In 1900.',
+      report: 'The report\n',
+      reportPath: null,
+      ended: 'failed',
+    })
+    expect(outside.reason).toContain('cannot be written to ../outside.md')
+    const { run: plain, nodes } = reflect(replies)
+    expect(await plain()).toMatchObject({ report: null, reportPath: null, ended: 'done' })
+    expect(await nodes()).toEqual(['draft', 'search', 'revise'])
+    rmSync(cwd, { recursive: true })
   })
 })

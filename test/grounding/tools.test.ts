@@ -95,6 +95,23 @@ describe('a tool that finds things', () => {
     expect(asked).toEqual(['champigni', ''])
   })
 
+  it('takes the rows of a search by meaning for matches, in its order, after those of the name', async () => {
+    const MEANT: Readonly<Record<string, readonly number[]>> = { school: [3, 2], home: [1], bureau: [2, 4] }
+    const search = (text: string) =>
+      text === '' ? rows : (MEANT[text] ?? []).flatMap((id) => rows.filter((row) => row.id === id))
+    const run = (byMeaning: boolean, name: string) =>
+      lookupTool(project, search, { fields, byMeaning, select: true }).run({ name }, standInContext())
+    expect(await run(false, 'school')).toEqual({ outcome: 'none' })
+    expect(await run(true, 'school')).toMatchObject({
+      outcome: 'several',
+      matches: [{ id: '3' }, { id: '2' }],
+    })
+    expect(await run(true, 'home')).toMatchObject({ outcome: 'partial', id: '1' })
+    expect(await run(true, 'bureau')).toMatchObject({ outcome: 'exact', id: '4' })
+    expect(await run(true, 'pool')).toEqual({ outcome: 'none' })
+    expect(await run(true, 'champigny')).toMatchObject({ outcome: 'exact', id: '1' })
+  })
+
   it('shows what it found, and chooses only one that is exactly meant', async () => {
     const choosing = lookupTool(project, () => rows, { fields, select: true })
     const shown = async (name: string) =>

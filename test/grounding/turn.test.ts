@@ -176,6 +176,20 @@ describe('what is chosen', () => {
     expect(later.active).toEqual([])
   })
 
+  it('lasts seven hours from its last use: a call that uses it prolongs it, being shown does not', async () => {
+    const { ran, ...config } = site()
+    const { agent, clock } = bench({ script: [tasksOf('p-11'), 'Roof.', 'Hello.'], ...config })
+    await agent.select(project.select('p-11', { label: 'Champigny' }))
+    clock.advance(6 * HOUR)
+    await agent.input('Show the tasks')
+    expect(ran).toEqual(['p-11'])
+    clock.advance(6 * HOUR)
+    await agent.input('Hello')
+    expect(agent.active).toMatchObject([{ entity: 'project', id: 'p-11', label: 'Champigny' }])
+    clock.advance(HOUR)
+    expect(agent.active).toEqual([])
+  })
+
   it('speaks the language of the turn', async () => {
     const { ran: _, ...config } = site()
     const { agent, model } = bench({ script: ['Oui.'], ...config })

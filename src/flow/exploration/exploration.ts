@@ -1,5 +1,5 @@
 /** Explores a folder: lists its files, reads them in batches, takes notes of each batch, and writes a report from them. */
-import { agentNode, toolNode } from '../../agent/index.ts'
+import { agentNode } from '../../agent/index.ts'
 import {
   type Channel,
   END,
@@ -21,12 +21,11 @@ import {
   HoldfastError,
   type JsonObject,
   type OptionSet,
-  type ToolResultPart,
   type Usage,
 } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
-import { loadTools } from '../../toolbox/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
+import { callFiles, fileTools, resultText, saveReport } from '../file-calls.ts'
 import { fitText } from '../fit-context.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
 import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-flow.ts'
@@ -127,9 +126,7 @@ export async function exploration(options: ExplorationOptions): Promise<Explorat
     throw new HoldfastError('invalid-option', { message: 'exploration() needs a model.' })
   checkLanguageModel(options.model, 'take notes of files')
   const { cwd = '.', reportPath = DEFAULT_REPORT } = options
-  const loaded = await loadTools({ cwd, toolIds: ['list_files', 'read_file', 'write_to_file'] })
-  // The report was asked for by its path: nobody needs to approve it.
-  const tools = loaded.map((tool): Tool => ({ ...tool, approve: 'never' }))
+  const tools = await fileTools(cwd, ['list_files', 'read_file', 'write_to_file'])
   const explorer: Explorer = { ...options, tools, reportPath }
   const compile = (graphOptions: GraphOptions): Graph<ExplorationChannels> => build(explorer, graphOptions)
   const { state, ...run } = await runFlow({ compile, input: {} }, options)
@@ -165,7 +162,10 @@ function build(explorer: Explorer, options: GraphOptions): Graph<ExplorationChan
     .addNode('list', (_, context) => listAll(explorer, context))
     .addNode('read', (state, context) => readBatch(explorer, state, context))
     .addNode('report', (state, context) => writeReport(explorer, state, context))
-    .addNode('save', (state, context) => save(explorer, state, context))
+    .addNode('save', async ({ report }, context) => {
+      await saveReport(context, { tools: explorer.tools, path: explorer.reportPath, content: report ?? '' })
+      return { isWritten: true }
+    })
     .addEdge(START, 'list')
     .addConditionalEdges('list', next, ['read', 'report'])
     .addConditionalEdges('read', next, ['read', 'report'])
@@ -180,10 +180,11 @@ function toRead(files: readonly ExploredFile[]): readonly ExploredFile[] {
 
 async function listAll(explorer: Explorer, context: NodeContext): Promise<Update> {
   const { maxFiles = DEFAULT_FILES, fullReadBytes = MOST_FULL_BYTES, reportPath } = explorer
-  const [result] = await callAll(explorer, context, {
+  const [result] = await callFiles(context, {
+    tools: explorer.tools,
     calls: [{ tool: 'list_files', args: { path: '.', recursive: true } }],
   })
-  const listing = textOf(result)
+  const listing = resultText(result)
   const limits = { maxFiles, fullReadBytes: Math.min(fullReadBytes, MOST_FULL_BYTES), reportPath }
   return { files: inventoryFrom(listing, limits), notShown: notShownIn(listing) }
 }
@@ -196,13 +197,15 @@ async function readBatch(explorer: Explorer, { files, read }: State, context: No
   const { maxContextTokens = DEFAULT_CONTEXT_TOKENS, preview = DEFAULT_PREVIEW, focus } = explorer
   const room = Math.floor(maxContextTokens * VALUES_PART)
   const batch = batchOf(toRead(files).slice(read), { room, preview })
-  const results = await callAll(explorer, context, {
+  const results = await callFiles(context, {
+    tools: explorer.tools,
     calls: batch.map((file) => ({ tool: 'read_file', args: { path: file.path, ...rangeOf(file, preview) } })),
   })
   const counter = await tokenCounter()
   const share = Math.floor(room / batch.length)
   const contents = batch.map(
-    ({ path, category }, at) => `## ${path} (${category})\n${fitText(textOf(results[at]), share, counter)}`,
+    ({ path, category }, at) =>
+      `## ${path} (${category})\n${fitText(resultText(results[at]), share, counter)}`,
   )
   const notes = await ask(explorer, context, {
     system: NOTES,
@@ -245,46 +248,6 @@ async function writeReport(explorer: Explorer, state: State, context: NodeContex
 
 function about(focus: string | undefined): string {
   return focus === undefined ? '# Focus\nA first overview.' : `# Focus\n${focus}`
-}
-
-/** An earlier report is read first: a tool overwrites nothing that was not read. */
-async function save(explorer: Explorer, { report }: State, context: NodeContext): Promise<Update> {
-  const path = explorer.reportPath
-  await callAll(explorer, context, { calls: [{ tool: 'read_file', args: { path } }], key: 'earlier' })
-  const write = { tool: 'write_to_file', args: { path, content: report ?? '' } }
-  const [written] = await callAll(explorer, context, { calls: [write] })
-  if (written?.status === 'ok') return { isWritten: true }
-  throw new Error(`The report cannot be written to ${path}: ${textOf(written)}`)
-}
-
-interface Calls {
-  readonly calls: readonly { readonly tool: string; readonly args: JsonObject }[]
-  /** Tells several rounds of one node apart. */
-  readonly key?: string
-}
-
-/** Runs calls under the rules of tools. Results are in the order of the calls. */
-async function callAll(
-  { tools }: Explorer,
-  context: NodeContext,
-  { calls, key = 'files' }: Calls,
-): Promise<readonly (ToolResultPart | undefined)[]> {
-  const parts = calls.map((call, at) => ({
-    type: 'tool-call' as const,
-    callId: `${context.task}-${key}-${at + 1}`,
-    ...call,
-  }))
-  const added = await context.run(key, toolNode({ tools }), [
-    { role: 'user', content: 'Look at the files.', by: 'program' },
-    { role: 'assistant', content: parts },
-  ])
-  const results = added.flatMap((message) => (message.role === 'tool' ? message.content : []))
-  return parts.map(({ callId }) => results.find((result) => result.callId === callId))
-}
-
-function textOf(result: ToolResultPart | undefined): string {
-  const { output } = result ?? { output: 'It was not run.' }
-  return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
 interface Asked {

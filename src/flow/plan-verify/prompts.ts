@@ -28,6 +28,10 @@ const HEADINGS: Readonly<Record<PromptValue, string>> = {
   verification_feedback: 'Feedback of the verification',
 }
 
+/** The form of a verdict, for the verifier. */
+export const VERDICT_FORM = `Reply with one JSON object and nothing else:
+{"verified": true or false, "unmet": ["each requirement that is not met"], "evidence": ["the step of the trace that shows it"]}`
+
 const DEFAULTS: Readonly<Record<PromptNode, string>> = {
   planner: `You plan a task that another model will carry out with tools.
 
@@ -61,8 +65,7 @@ in every reply. When the task is done, call attempt_completion with the result, 
 # Execution trace
 {trace_section}
 
-Reply with one JSON object and nothing else:
-{"verified": true or false, "unmet": ["each requirement that is not met"], "evidence": ["the step of the trace that shows it"]}
+${VERDICT_FORM}
 Without evidence in the trace a requirement is not met.
 
 {tool_instructions}`,
@@ -96,6 +99,11 @@ export class Prompts {
   /** The text as it was set, or the default. */
   template(node: PromptNode): string {
     return this.#custom.get(node) ?? DEFAULTS[node]
+  }
+
+  /** True if the prompt of the node was set. */
+  isCustom(node: PromptNode): boolean {
+    return this.#custom.has(node)
   }
 
   reset(): void {

@@ -2,19 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type MaybePromise, systemIds } from '../../base/index.ts'
-import type {
-  GraphEvent,
-  GraphLimits,
-  GraphOptions,
-  GraphOutcome,
-  GraphRun,
-  InputOf,
-} from '../../graph/index.ts'
-import type { Plugin } from '../../hook/index.ts'
+import type { GraphOutcome, GraphRun, InputOf } from '../../graph/index.ts'
 import { loadSession } from '../../journal/index.ts'
-import type { ModelOptions } from '../../model/index.ts'
 import {
-  atLeast,
   type ContextKey,
   checkOptions,
   defined,
@@ -22,117 +12,30 @@ import {
   type Json,
   LOCAL_OWNER,
   NO_USAGE,
-  type OptionSet,
   type Owner,
   quote,
   type RequestData,
 } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { memoryStore } from '../../store/memory/index.ts'
-import { type Tool, type ToolsOption, toolsFrom } from '../../tool/index.ts'
-import type { ModelChoice } from '../../turn/index.ts'
-import { checkLanguageModel } from '../reflex-choice.ts'
-import { type Criterion, checkCriteria } from './criteria.ts'
+import type { Tool } from '../../tool/index.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
 import { newestRound } from './rounds.ts'
-import { COMPLETION, roundInput, type TaskChannels, type TaskState } from './state.ts'
+import { roundInput, type TaskChannels, type TaskState } from './state.ts'
+import {
+  checkTaskConfig,
+  modelSettings,
+  RUN,
+  type TaskAgentConfig,
+  type TaskRunOptions,
+} from './task-config.ts'
 import { type TaskGraph, taskGraph } from './task-graph.ts'
 import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
+import { taskTools } from './task-tools.ts'
 import { traceText } from './trace-text.ts'
 import { taskProgress } from './verbose.ts'
-
-export interface TaskAgentConfig {
-  readonly model: ModelChoice | readonly ModelChoice[]
-  /** The working folder. Default: the current one. */
-  readonly cwd?: string
-  /** Default: all of the toolbox. `attempt_completion` is added if it is missing. */
-  readonly tools?: ToolsOption
-  /** The most tokens of a prompt. Default: 100,000. */
-  readonly maxContextTokens?: number
-  /** Prints the progress to standard error. Default: true. */
-  readonly verbose?: boolean
-  /** The most steps of the graph. Default: 50. */
-  readonly recursionLimit?: number
-  /** The most plans after the first. Default: 3. */
-  readonly maxReplans?: number
-  /** False: no planner and no second plan; the run ends after the verifier. Default: true. */
-  readonly planning?: boolean
-  readonly temperature?: number
-  readonly baseURL?: string
-  readonly apiKey?: string
-  /** Further settings of the model. */
-  readonly settings?: ModelOptions
-  /** Another model for the verifier; null: only `criteria` decide. Default: the same. */
-  readonly verifierModel?: ModelChoice | readonly ModelChoice[] | null
-  /** Commands that must pass, whatever the model claims: `[{ name: 'tests', command: 'npm test' }]`. */
-  readonly criteria?: readonly Criterion[]
-  /** System prompts of nodes; see `setPlannerPrompt` and the others. */
-  readonly prompts?: Partial<Readonly<Record<PromptNode, string>>>
-  /** Plugins of the agent's model calls and tools, such as an approval policy. */
-  readonly plugins?: readonly Plugin[]
-  /** Time, tokens and cost of a run. */
-  readonly limits?: Omit<GraphLimits, 'steps'>
-  /** The store of the journals. Default: in memory, lost with the process. */
-  readonly store?: Store
-  readonly owner?: Owner
-  /** Observers of the runs, and the logger. */
-  readonly telemetry?: GraphOptions['telemetry']
-  readonly logger?: GraphOptions['logger']
-}
-
-const TASK_AGENT: OptionSet<TaskAgentConfig> = {
-  place: 'The config of a TaskAgent',
-  options: {
-    model: null,
-    cwd: 'a text',
-    tools: null,
-    maxContextTokens: { least: 1000 },
-    verbose: 'true or false',
-    recursionLimit: { least: 1 },
-    maxReplans: { least: 0 },
-    planning: 'true or false',
-    temperature: 'a number',
-    baseURL: 'a text',
-    apiKey: 'a text',
-    settings: 'an object',
-    verifierModel: null,
-    criteria: 'a list',
-    prompts: 'an object',
-    plugins: 'a list',
-    limits: 'an object',
-    store: null,
-    owner: 'an object',
-    telemetry: null,
-    logger: null,
-  },
-  foreign: {
-    model_name: 'model',
-    modelName: 'model',
-    enable_planning: 'planning',
-    enablePlanning: 'planning',
-    recursion_limit: 'recursionLimit',
-    max_context_tokens: 'maxContextTokens',
-    base_url: 'baseURL',
-    api_key: 'apiKey',
-  },
-}
-
-export interface TaskRunOptions {
-  /** The name of the task's conversation. Default: a new one. */
-  readonly contextId?: string
-  readonly signal?: AbortSignal
-  /** Answers a question or an approval; the run goes on. Without it, the run ends to wait. */
-  readonly onRequest?: (request: RequestData) => Json | Promise<Json>
-  /** Called with each event of the run. */
-  readonly onEvent?: (event: GraphEvent) => void
-}
-
-const RUN: OptionSet<TaskRunOptions> = {
-  place: 'run()',
-  options: { contextId: 'a text', signal: 'an AbortSignal', onRequest: 'a function', onEvent: 'a function' },
-}
 
 export class TaskAgent {
   readonly #config: TaskAgentConfig
@@ -142,15 +45,7 @@ export class TaskAgent {
   #results: TaskResults | undefined
 
   constructor(config: TaskAgentConfig) {
-    checkOptions(config, TASK_AGENT)
-    if (config.model === undefined)
-      throw new HoldfastError('invalid-option', {
-        message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
-      })
-    checkLanguageModel(config.model, 'plan a task')
-    if (config.verifierModel)
-      checkLanguageModel(config.verifierModel, 'verify a task', 'Leave verifierModel out, or set it to null.')
-    if (config.maxContextTokens !== undefined) atLeast('maxContextTokens', config.maxContextTokens, 1000)
+    checkTaskConfig(config)
     this.#config = config
     this.#store = config.store ?? memoryStore()
     for (const node of PROMPT_NODES) {
@@ -247,8 +142,8 @@ export class TaskAgent {
    * to a file, `true` to notes/system_prompts.md in the working folder.
    */
   async displaySystemPrompts(
-    task: string,
-    plan = '',
+    task = '(the task)',
+    plan: string = this.#isPlanning ? '(the plan)' : '',
     { saveTo }: { readonly saveTo?: string | boolean } = {},
   ): Promise<string> {
     const tools = await this.#loaded()
@@ -283,8 +178,10 @@ export class TaskAgent {
   async displayTrace(): Promise<string> {
     const { messages, isVerified, planIteration, ended, reason } = this.results
     const tools = await this.#loaded()
-    const label = (name: string): string =>
-      tools.find((tool) => tool.name === name)?.origin === undefined ? '🛠️ [own] ' : '🔬 [MCP] '
+    const label = (name: string): string => {
+      const { origin } = tools.find((tool) => tool.name === name) ?? {}
+      return LABELS[origin?.kind ?? 'own']
+    }
     return [
       traceText(newestRound(messages), { texts: 500, results: 200, label }),
       `Plans: ${planIteration}. Verified: ${isVerified === null ? 'no verdict' : isVerified ? 'yes' : 'no'}. Ended: ${ended}. ${reason}`,
@@ -304,18 +201,8 @@ export class TaskAgent {
   }
 
   #loaded(): Promise<readonly Tool[]> {
-    this.#tools ??= this.#loadTools()
+    this.#tools ??= taskTools(this.#config)
     return this.#tools
-  }
-
-  async #loadTools(): Promise<readonly Tool[]> {
-    const { cwd = '.', tools, criteria = [] } = this.#config
-    const { loadTools } = await import('../../toolbox/index.ts')
-    const own = tools === undefined ? await loadTools({ cwd }) : toolsFrom(tools)
-    const isThere = own.some(({ name }) => name === COMPLETION)
-    const all = isThere ? own : [...own, ...(await loadTools({ cwd, toolIds: [COMPLETION] }))]
-    checkCriteria(criteria, all)
-    return all
   }
 
   /** The values that a run of the compiled graph begins with: the first of a conversation, or a further round. */
@@ -326,16 +213,18 @@ export class TaskAgent {
   /** The graph of the agent, with its store. */
   async compile(): Promise<TaskGraph> {
     const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
-    const { temperature, baseURL, apiKey, limits, telemetry, logger } = this.#config
-    const contextTokens = this.#config.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS
+    const { limits, telemetry, logger, entities, grounding } = this.#config
+    const { own, shared } = modelSettings(this.#config)
     return taskGraph({
       tools: await this.#loaded(),
       prompts: this.#prompts,
       model,
       verifierModel,
-      settings: { contextTokens, ...this.#config.settings, ...defined({ temperature, baseURL, apiKey }) },
+      settings: own,
+      verifierSettings: this.#config.verifierModel ? shared : own,
       criteria,
       plugins,
+      ids: defined({ entities, grounding }),
       planning: this.#isPlanning,
       maxReplans: this.#config.maxReplans ?? 3,
       graph: {
@@ -402,6 +291,9 @@ export class TaskAgent {
     return resultsOf({ ...outcome, usage: totals.usage }, options)
   }
 }
+
+/** Labels in a trace, by the origin of a tool. */
+const LABELS = { own: '🛠️ [own] ', mcp: '🔬 [MCP] ', a2a: '🌐 [A2A] ' } as const
 
 /** A run; or the requests that have to be answered before there can be one, none if the task has ended. */
 type Begin = (

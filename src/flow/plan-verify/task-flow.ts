@@ -3,7 +3,8 @@ import type { JsonObject } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { answerOf } from './results.ts'
 import type { TaskState } from './state.ts'
-import { TaskAgent, type TaskAgentConfig } from './task-agent.ts'
+import { TaskAgent } from './task-agent.ts'
+import type { TaskAgentConfig } from './task-config.ts'
 import type { TaskGraph } from './task-graph.ts'
 
 export interface TaskFlow {

@@ -1,16 +1,17 @@
 /** The nodes of the flow: planner, agent, tools, verifier, replan. Each is a function of the state. */
-import { modelNode, pendingCalls, toolNode } from '../../agent/index.ts'
+import { modelNode, pendingCalls, type ToolNodeConfig, toolNode } from '../../agent/index.ts'
 import type { NodeContext, UpdateOf } from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import { type ModelOptions, tokenCounter } from '../../model/index.ts'
 import { type Message, replyText, type ToolCallPart, type ToolResultPart } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
+import { TODO_ARTIFACT } from '../../toolbox/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
 import { fitHistory } from '../fit-context.ts'
 import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts'
 import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
-import type { PromptNode, Prompts, PromptValues } from './prompts.ts'
+import { type PromptNode, type Prompts, type PromptValues, VERDICT_FORM } from './prompts.ts'
 import { newestRound, taskWithEarlier, VERIFICATION } from './rounds.ts'
 import { attemptOf, COMPLETION, type TaskState as State, type TaskChannels } from './state.ts'
 import { fittingTrace } from './trace-text.ts'
@@ -23,8 +24,11 @@ export interface TaskNodes {
   /** Null: nobody judges; only the criteria do. */
   readonly verifierModel: ModelChoice | readonly ModelChoice[] | null
   readonly settings: ModelOptions
+  readonly verifierSettings: ModelOptions
   readonly criteria: readonly Criterion[]
   readonly plugins: readonly Plugin[]
+  /** Entities and grounding of the agent's model calls and tools. */
+  readonly ids: Pick<ToolNodeConfig, 'entities' | 'grounding'>
 }
 
 type Update = UpdateOf<TaskChannels>
@@ -43,8 +47,14 @@ const NUDGE =
 
 export function taskNodes(config: TaskNodes): Record<PromptNode | 'tools', TaskNode> {
   return {
-    planner: (state, context) => plan(config, 'planner', { state, context }),
-    agent: (state, context) => act(config, state, context),
+    planner: async (state, context) => {
+      await dropEarlierTodo(state, context)
+      return plan(config, 'planner', { state, context })
+    },
+    agent: async (state, context) => {
+      await dropEarlierTodo(state, context)
+      return act(config, state, context)
+    },
     tools: (state, context) => runTools(config, state, context),
     verifier: (state, context) => verify(config, state, context),
     replan: async (state, context) => ({
@@ -76,6 +86,13 @@ async function plan(
   return { plan: text, planIteration, nudges: 0, messages: [ofProgram(`Plan ${planIteration}:\n${text}`)] }
 }
 
+/** A further round begins without the todo list of the one before: the tools read what the state has. */
+async function dropEarlierTodo({ messages }: State, { artifacts }: NodeContext): Promise<void> {
+  if (messages.length === 1 || newestRound(messages).length !== 1) return
+  const isThere = (await artifacts.list()).some(({ artifactId }) => artifactId === TODO_ARTIFACT)
+  if (isThere) await artifacts.delete(TODO_ARTIFACT)
+}
+
 async function act(config: TaskNodes, state: State, context: NodeContext): Promise<Update> {
   const { plan: current, messages, nudges } = state
   const values = { task: taskWithEarlier(state), plan: current }
@@ -88,12 +105,12 @@ async function act(config: TaskNodes, state: State, context: NodeContext): Promi
 
 /** A completion is the call by its id, wherever it stands in the round, and only if it was accepted. */
 async function runTools(
-  { tools, plugins }: TaskNodes,
+  { tools, plugins, ids }: TaskNodes,
   { messages }: State,
   context: NodeContext,
 ): Promise<Update> {
   const calls = pendingCalls(messages)
-  const added = await context.run('', toolNode({ tools, plugins }), messages)
+  const added = await context.run('', toolNode({ tools, plugins, ...ids }), messages)
   const results = added.flatMap((message) => (message.role === 'tool' ? message.content : []))
   const completion = lastOk(COMPLETION, calls, results)
   const answer = (completion?.call.args as { readonly result?: unknown } | undefined)?.result
@@ -161,7 +178,7 @@ async function judge(
   state: State,
   { answer, checked, context }: Judging,
 ): Promise<Verdict | undefined> {
-  const { verifierModel } = config
+  const { verifierModel, verifierSettings: settings, prompts } = config
   if (verifierModel === null) return undefined
   const most = Math.floor((state.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN * 0.6) * CHARS_A_TOKEN
   const passed = checked.map(({ name }) => `criterion ${name}: passed`).join('\n')
@@ -169,10 +186,12 @@ async function judge(
     .filter((part) => part !== '')
     .join('\n')
   const values = { task: taskWithEarlier(state), answer, trace_section: trace }
-  const messages: Message[] = [ofProgram('Give your verdict now.')]
+  // A prompt of your own need not say how a verdict is written.
+  const form = prompts.isCustom('verifier') ? ` ${VERDICT_FORM}` : ''
+  const messages: Message[] = [ofProgram(`Give your verdict now.${form}`)]
   for (const attempt of [1, 2]) {
     const request = { node: 'verifier' as const, values, messages, key: `verdict-${attempt}` }
-    const made = await reply({ ...config, model: verifierModel }, request, context)
+    const made = await reply({ ...config, model: verifierModel, settings }, request, context)
     const text = replyText(made?.role === 'assistant' ? made.content : [])
     const verdict = verdictIn(text)
     if (verdict !== undefined) return verdict
@@ -195,7 +214,7 @@ interface ReplyRequest {
 
 /** One reply of the model, within the limit of the context. */
 async function reply(
-  { prompts, tools: all, model, settings, plugins }: TaskNodes,
+  { prompts, tools: all, model, settings, plugins, ids }: TaskNodes,
   { node, values, messages, tools = [], key = '' }: ReplyRequest,
   context: NodeContext,
 ): Promise<Message | undefined> {
@@ -216,8 +235,8 @@ async function reply(
     settings,
     systemPrompt,
     tools,
-    // Plugins see the calls of the agent alone: other nodes make none.
-    plugins: tools.length === 0 ? [] : plugins,
+    // Plugins and the guard see the calls of the agent alone: other nodes make none.
+    ...(tools.length === 0 ? {} : { plugins, ...ids }),
     maxMessages: Number.MAX_SAFE_INTEGER,
   })
   const history = fitHistory(messages, left - counter.text(systemPrompt), counter)

@@ -18,7 +18,9 @@ import {
 } from '../../graph/index.ts'
 import { type ModelOptions, tokenCounter } from '../../model/index.ts'
 import { checkOptions, defined, HoldfastError, type OptionSet, type Usage } from '../../protocol/index.ts'
+import type { Tool } from '../../tool/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
+import { fileTools, saveReport } from '../file-calls.ts'
 import { fitText } from '../fit-context.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
 import { FLOW_OPTIONS, type FlowEnd, type FlowOptions, runFlow } from '../run-flow.ts'
@@ -39,6 +41,10 @@ export interface ReflexionOptions extends FlowOptions {
   readonly search: ReflexionSearch
   /** The most revisions. Default: 2. */
   readonly maxIterations?: number
+  /** Writes a report there, in the folder `cwd`. Default: none. */
+  readonly reportPath?: string
+  /** The folder of the report. Default: the current one. */
+  readonly cwd?: string
   /** The most tokens of a prompt. Default: 100,000. */
   readonly maxContextTokens?: number
 }
@@ -59,6 +65,10 @@ export interface ReflexionResults {
   /** The number of revisions. */
   readonly iterations: number
   readonly searches: readonly Searched[]
+  /** Null: none was asked for, or the run ended before it. */
+  readonly report: string | null
+  /** Null: no report was written. */
+  readonly reportPath: string | null
   readonly ended: FlowEnd
   readonly reason: string
   readonly usage: Usage
@@ -74,6 +84,8 @@ const OPTIONS: OptionSet<ReflexionOptions> = {
     settings: 'an object',
     search: 'a function',
     maxIterations: { least: 0 },
+    reportPath: 'a text',
+    cwd: 'a text',
     maxContextTokens: { least: 1000 },
   },
   foreign: { max_iterations: 'maxIterations', query: 'question', task: 'question' },
@@ -84,6 +96,8 @@ type ReflexionChannels = {
   readonly draft: Channel<Draft | null>
   readonly iterations: Channel<number>
   readonly searches: ListChannel<Searched>
+  readonly report: Channel<string | null>
+  readonly isWritten: Channel<boolean>
 }
 
 type State = StateOf<ReflexionChannels>
@@ -106,10 +120,12 @@ export async function reflexion(options: ReflexionOptions): Promise<ReflexionRes
     if (options[name] === undefined)
       throw new HoldfastError('invalid-option', { message: `reflexion() needs ${name}.` })
   checkLanguageModel(options.model, 'criticise an answer')
-  const { question } = options
-  const compile = (graphOptions: GraphOptions): Graph<ReflexionChannels> => build(options, graphOptions)
+  const { question, reportPath, cwd = '.' } = options
+  const tools = reportPath === undefined ? [] : await fileTools(cwd, ['read_file', 'write_to_file'])
+  const compile = (graphOptions: GraphOptions): Graph<ReflexionChannels> =>
+    build({ ...options, tools }, graphOptions)
   const { state, ...run } = await runFlow({ compile, input: { question } }, options)
-  const { draft, iterations, searches } = state
+  const { draft, iterations, searches, report, isWritten } = state
   return {
     answer: draft?.answer ?? null,
     reflection: draft?.reflection ?? null,
@@ -117,14 +133,22 @@ export async function reflexion(options: ReflexionOptions): Promise<ReflexionRes
     queries: draft?.queries ?? [],
     iterations,
     searches,
+    report,
+    reportPath: isWritten ? (reportPath ?? null) : null,
     ...run,
   }
 }
 
-function build(options: ReflexionOptions, graphOptions: GraphOptions): Graph<ReflexionChannels> {
-  const { maxIterations = DEFAULT_ITERATIONS } = options
-  const goesOn = ({ draft, iterations }: State): boolean =>
-    iterations < maxIterations && (draft?.queries.length ?? 0) > 0
+interface Reflecting extends ReflexionOptions {
+  readonly tools: readonly Tool[]
+}
+
+function build(options: Reflecting, graphOptions: GraphOptions): Graph<ReflexionChannels> {
+  const { maxIterations = DEFAULT_ITERATIONS, reportPath, tools } = options
+  const next = ({ draft, iterations }: State): 'search' | 'report' | typeof END => {
+    if (iterations < maxIterations && (draft?.queries.length ?? 0) > 0) return 'search'
+    return reportPath === undefined ? END : 'report'
+  }
   return graph({
     name: 'reflexion',
     state: {
@@ -132,6 +156,8 @@ function build(options: ReflexionOptions, graphOptions: GraphOptions): Graph<Ref
       draft: value<Draft | null>(null),
       iterations: value(0),
       searches: list<Searched>(),
+      report: value<string | null>(null),
+      isWritten: value(false),
     },
   })
     .addNode('draft', (state, context) => write(options, state, context))
@@ -141,9 +167,16 @@ function build(options: ReflexionOptions, graphOptions: GraphOptions): Graph<Ref
       iterations: state.iterations + 1,
     }))
     .addEdge(START, 'draft')
-    .addConditionalEdges('draft', (state) => (goesOn(state) ? 'search' : END), ['search', END])
+    .addNode('report', (state, context) => writeReport(options, state, context))
+    .addNode('save', async ({ report }, context) => {
+      await saveReport(context, { tools, path: reportPath ?? '', content: report ?? '' })
+      return { isWritten: true }
+    })
+    .addConditionalEdges('draft', next, ['search', 'report', END])
     .addEdge('search', 'revise')
-    .addConditionalEdges('revise', (state) => (goesOn(state) ? 'search' : END), ['search', END])
+    .addConditionalEdges('revise', next, ['search', 'report', END])
+    .addEdge('report', 'save')
+    .addEdge('save', END)
     .compile(graphOptions)
 }
 
@@ -187,6 +220,16 @@ async function revisionPrompt(
     `# Answer so far\n${fitText(JSON.stringify(draft), share, counter)}`,
     `# Found\n${found.join('\n\n')}`,
   ].join('\n\n')
+}
+
+const REPORT = `You write a report of the answer to a question, in Markdown: a summary, the details with citations by numbers in brackets,
+open points, and the list of references. Use only the answer and what was found.`
+
+async function writeReport(options: ReflexionOptions, state: State, context: NodeContext): Promise<Update> {
+  const { model, settings } = options
+  const writer = agentNode({ name: context.node, model, systemPrompt: REPORT, ...defined({ settings }) })
+  const text = await context.run('', writer, await revisionPrompt(options, state))
+  return { report: `${text.trim()}\n` }
 }
 
 const LONGEST_FOUND = 50_000
