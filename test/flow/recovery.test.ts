@@ -42,7 +42,6 @@ function play({ name, script, tools, answer, planning = true }: Played): GraphPl
           model: taskModel(script),
           verifierModel: taskModel(script),
           settings: {},
-          verifierSettings: {},
           criteria: [],
           plugins: [],
           ids: {},

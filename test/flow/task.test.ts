@@ -167,6 +167,38 @@ describe('the task agent', () => {
     )
   })
 
+  test.each([
+    [{ apiKey: 'sk-1' }, 'anthropic/claude-sonnet-4-5', 'apiKey'],
+    [{ settings: { apiKey: 'sk-1' } }, ['openai/o3', 'claude-sonnet-4-5'], 'apiKey'],
+    [{ apiKey: 'sk-1' }, { model: 'openai/o3', settings: { baseURL: 'http://127.0.0.1:1/v1' } }, 'apiKey'],
+    [
+      { baseURL: 'http://127.0.0.1:1/v1' },
+      { model: 'anthropic/claude-sonnet-4-5', settings: { apiKey: 'sk-2' } },
+      'baseURL',
+    ],
+  ])('%j is not sent to the verifier %j: it is refused', (shared, verifierModel, option) => {
+    const make = () => new TaskAgent({ model: 'openai/gpt-4.1-mini', verifierModel, ...shared })
+    expect(make).toThrow(`${option} would go to openai/gpt-4.1-mini and to `)
+    expect(make).toThrow(
+      `Give it to its model alone: { model: 'openai/gpt-4.1-mini', settings: { ${option} } }`,
+    )
+    expect(make).not.toThrow(/sk-/)
+  })
+
+  test.each([
+    [{ apiKey: 'sk-1' }, 'o3'],
+    [
+      { apiKey: 'sk-1', baseURL: 'http://127.0.0.1:1/v1' },
+      { model: 'openai/o3', settings: { apiKey: 'sk-2' } },
+    ],
+    [{ apiKey: 'sk-1' }, { model: 'anthropic/claude-sonnet-4-5', settings: { apiKey: 'sk-2' } }],
+    [{ apiKey: 'sk-1' }, new ScriptedModel([])],
+    [{ apiKey: 'sk-1' }, null],
+    [{ settings: { temperature: 0 } }, 'anthropic/claude-sonnet-4-5'],
+  ])('%j is accepted beside the verifier %j', (shared, verifierModel) => {
+    expect(() => new TaskAgent({ model: 'openai/gpt-4.1-mini', verifierModel, ...shared })).not.toThrow()
+  })
+
   test('plans, works, completes, and is verified', async () => {
     const { agent, nodes, model } = task([
       '1. Note it',

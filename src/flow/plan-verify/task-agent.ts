@@ -214,14 +214,12 @@ export class TaskAgent {
   async compile(): Promise<TaskGraph> {
     const { model, verifierModel = model, criteria = [], plugins = [], recursionLimit = 50 } = this.#config
     const { limits, telemetry, logger, entities, grounding } = this.#config
-    const { own, shared } = modelSettings(this.#config)
     return taskGraph({
       tools: await this.#loaded(),
       prompts: this.#prompts,
       model,
       verifierModel,
-      settings: own,
-      verifierSettings: this.#config.verifierModel ? shared : own,
+      settings: modelSettings(this.#config),
       criteria,
       plugins,
       ids: defined({ entities, grounding }),

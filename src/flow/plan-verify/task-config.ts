@@ -18,6 +18,7 @@ import type { Store } from '../../store/index.ts'
 import type { ToolsOption } from '../../tool/index.ts'
 import type { GroundingOptions, ModelChoice } from '../../turn/index.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
+import { checkSharedKey } from '../shared-key.ts'
 import type { Criterion } from './criteria.ts'
 import { PROMPT_NODES, type PromptNode } from './prompts.ts'
 import { DEFAULT_CONTEXT_TOKENS } from './task-nodes.ts'
@@ -39,13 +40,13 @@ export interface TaskAgentConfig {
   /** False: no planner and no second plan; the run ends after the verifier. Default: true. */
   readonly planning?: boolean
   readonly temperature?: number
-  /** The address of `model`; a `verifierModel` and a `visionModel` have their own. */
+  /** Also for a verifier or a vision model of the same vendor; refused beside one of another. */
   readonly baseURL?: string
-  /** The key of `model`; a `verifierModel` and a `visionModel` have their own. */
+  /** Also for a verifier or a vision model of the same vendor; refused beside one of another. */
   readonly apiKey?: string
-  /** Further settings of the model. */
+  /** Further settings of the models. */
   readonly settings?: ModelOptions
-  /** Another model for the verifier; null: only `criteria` decide. Default: the same. */
+  /** Another model for the verifier, `{ model, settings: { apiKey } }` with a key of its own; null: only `criteria` decide. Default: the same. */
   readonly verifierModel?: ModelChoice | readonly ModelChoice[] | null
   /** The model that looks at images, for the default tools. Default: `model`. */
   readonly visionModel?: ModelChoice | readonly ModelChoice[]
@@ -134,13 +135,10 @@ export function checkTaskConfig(config: TaskAgentConfig): void {
       message: "A TaskAgent needs a model: new TaskAgent({ model: 'openai/gpt-4.1-mini' }).",
     })
   checkLanguageModel(model, 'plan a task')
-  if (verifierModel) {
+  if (verifierModel)
     checkLanguageModel(verifierModel, 'verify a task', 'Leave verifierModel out, or set it to null.')
-    checkOwnKey('verifierModel', verifierModel, config)
-  }
   if (visionModel !== undefined) {
     checkLanguageModel(visionModel, 'see images', 'Leave visionModel out, or name a model that sees.')
-    checkOwnKey('visionModel', visionModel, config)
     if (tools !== undefined)
       throw new HoldfastError('invalid-option', {
         message:
@@ -148,6 +146,11 @@ export function checkTaskConfig(config: TaskAgentConfig): void {
         details: { option: 'visionModel' },
       })
   }
+  const models = [model, verifierModel ?? [], visionModel ?? []]
+  checkSharedKey(
+    modelSettings(config),
+    models.map((each) => ({ model: each })),
+  )
   if (maxContextTokens !== undefined) atLeast('maxContextTokens', maxContextTokens, 1000)
   for (const name of Object.keys(prompts)) checkName('prompts', name, PROMPT_NODES)
   if ('steps' in limits)
@@ -157,30 +160,13 @@ export function checkTaskConfig(config: TaskAgentConfig): void {
     })
 }
 
-/** Refuses a shared key or address: one vendor's key must not be sent to another. */
-function checkOwnKey(
-  option: 'verifierModel' | 'visionModel',
-  choices: ModelChoice | readonly ModelChoice[],
-  { apiKey, baseURL, settings = {} }: TaskAgentConfig,
-): void {
-  const given = [apiKey, baseURL, settings.apiKey, settings.baseURL]
-  const names = [choices].flat().filter((choice) => typeof choice === 'string')
-  if (names.length > 0 && given.some((value) => value !== undefined))
-    throw new HoldfastError('invalid-option', {
-      message: `apiKey and baseURL are those of model. Give ${option} its own: { model, settings: { apiKey, baseURL } }; what you leave out comes from the environment.`,
-      details: { option },
-    })
-}
-
-/** The settings of `model`, and those of other models, which share no key and no address. */
+/** The settings that all models of the task share. */
 export function modelSettings({
   settings = {},
   temperature,
   baseURL,
   apiKey,
   maxContextTokens: contextTokens = DEFAULT_CONTEXT_TOKENS,
-}: TaskAgentConfig): { readonly own: ModelOptions; readonly shared: ModelOptions } {
-  const own = { contextTokens, ...settings, ...defined({ temperature, baseURL, apiKey }) }
-  const { apiKey: _, baseURL: __, ...shared } = own
-  return { own, shared }
+}: TaskAgentConfig): ModelOptions {
+  return { contextTokens, ...settings, ...defined({ temperature, baseURL, apiKey }) }
 }

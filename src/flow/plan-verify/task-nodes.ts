@@ -24,7 +24,6 @@ export interface TaskNodes {
   /** Null: nobody judges; only the criteria do. */
   readonly verifierModel: ModelChoice | readonly ModelChoice[] | null
   readonly settings: ModelOptions
-  readonly verifierSettings: ModelOptions
   readonly criteria: readonly Criterion[]
   readonly plugins: readonly Plugin[]
   /** Entities and grounding of the agent's model calls and tools. */
@@ -178,7 +177,7 @@ async function judge(
   state: State,
   { answer, checked, context }: Judging,
 ): Promise<Verdict | undefined> {
-  const { verifierModel, verifierSettings: settings, prompts } = config
+  const { verifierModel, prompts } = config
   if (verifierModel === null) return undefined
   const most = Math.floor((state.maxContextTokens ?? DEFAULT_CONTEXT_TOKENS) * MARGIN * 0.6) * CHARS_A_TOKEN
   const passed = checked.map(({ name }) => `criterion ${name}: passed`).join('\n')
@@ -191,7 +190,7 @@ async function judge(
   const messages: Message[] = [ofProgram(`Give your verdict now.${form}`)]
   for (const attempt of [1, 2]) {
     const request = { node: 'verifier' as const, values, messages, key: `verdict-${attempt}` }
-    const made = await reply({ ...config, model: verifierModel, settings }, request, context)
+    const made = await reply({ ...config, model: verifierModel }, request, context)
     const text = replyText(made?.role === 'assistant' ? made.content : [])
     const verdict = verdictIn(text)
     if (verdict !== undefined) return verdict

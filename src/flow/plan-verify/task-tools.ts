@@ -29,7 +29,6 @@ function checkCompletion({ parameters }: Tool): void {
 }
 
 function describeBy(config: TaskAgentConfig): DescribeImage {
-  const { own, shared } = modelSettings(config)
   const { model, visionModel } = config
   return ({ bytes, mediaType, question, signal }) =>
     llmDo(
@@ -39,7 +38,7 @@ function describeBy(config: TaskAgentConfig): DescribeImage {
       ],
       {
         model: visionModel ?? model,
-        settings: visionModel === undefined ? own : shared,
+        settings: modelSettings(config),
         signal,
       },
     )

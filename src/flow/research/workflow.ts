@@ -1,9 +1,10 @@
 /** The research assistant as a graph: orchestrator → clarification, or research → synthesis. */
 import { END, type Graph, type GraphOptions, graph, type NodeContext } from '../../graph/index.ts'
 import { checkOptions, defined } from '../../protocol/index.ts'
+import { checkSharedKey } from '../shared-key.ts'
 import type { BaseAgent } from './base-agent.ts'
 import { ClarificationAgent } from './clarification.ts'
-import { type AgentOptions, AGENTS, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
+import { AGENTS, type AgentOptions, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
 import { MasterOrchestrator } from './orchestrator.ts'
 import { ResearchAgent } from './research-agent.ts'
 import { RESEARCH_CHANNELS, type ResearchChannels, type ResearchState, type ResearchUpdate } from './state.ts'
@@ -85,6 +86,7 @@ function agentsOf(options: ResearchOptions): WorkflowAgents {
   checkOptions(options, ASSISTANT)
   const { corpus, web, model, settings, agents = {}, topK, minScore } = options
   checkOptions(agents, AGENTS)
+  checkKeys(options)
   const shared: AgentOptions = defined({ model, settings })
   const own = <T extends AgentOptions>(agent: T | undefined): AgentOptions & T => {
     const merged = { ...settings, ...agent?.settings }
@@ -105,4 +107,14 @@ function agentsOf(options: ResearchOptions): WorkflowAgents {
     }),
     synthesis: new SynthesisAgent(own(agents.synthesis)),
   }
+}
+
+const ROLES = ['orchestrator', 'clarification', 'research', 'synthesis'] as const
+
+function checkKeys({ model, settings = {}, agents = {} }: ResearchOptions): void {
+  const roles = ROLES.map((name) => agents[name] ?? {})
+  checkSharedKey(
+    settings,
+    roles.map((role) => ({ model: role.model ?? model ?? [], settings: role.settings ?? {} })),
+  )
 }

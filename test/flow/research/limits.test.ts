@@ -293,4 +293,15 @@ describe('agents', () => {
     expect(() => researchAssistant({ corpus: memoryCorpus(), top_k: 3 } as never)).toThrow('topK')
     expect(() => researchAssistant({} as never)).toThrow('corpus')
   })
+
+  test('a key is not sent to an agent whose model is of another vendor', () => {
+    const settings = { apiKey: 'sk-1' }
+    const shared = { corpus: memoryCorpus(), model: 'openai/gpt-4.1-mini', settings }
+    const model = 'anthropic/claude-sonnet-4-5'
+    expect(() => researchAssistant({ ...shared, agents: { synthesis: { model } } })).toThrow(
+      'apiKey would go to openai/gpt-4.1-mini and to anthropic/claude-sonnet-4-5.',
+    )
+    const own = { synthesis: { model, settings: { apiKey: 'sk-2' } }, orchestrator: { model: 'reflex' } }
+    expect(() => researchAssistant({ ...shared, agents: own })).not.toThrow()
+  })
 })
