@@ -7,13 +7,17 @@ import type {
   GraphLimits,
   GraphOptions,
   GraphOutcome,
+  GraphRun,
   InputOf,
   StateOf,
 } from '../graph/index.ts'
 import { loadSession } from '../journal/index.ts'
+import { contained } from '../loop/index.ts'
 import { defined, LOCAL_OWNER, limitText, type OptionSet, type Owner, type Usage } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
+
+export type OnEvent = (event: GraphEvent) => unknown
 
 export interface FlowOptions {
   /** The store of the journals. Default: in memory, lost with the process. */
@@ -24,8 +28,8 @@ export interface FlowOptions {
   /** Steps, time, tokens and cost. Default: 50 steps. */
   readonly limits?: GraphLimits
   readonly signal?: AbortSignal
-  /** Called with each event of the run. */
-  readonly onEvent?: (event: GraphEvent) => void
+  /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
+  readonly onEvent?: OnEvent
   /** Observers of the runs, and the logger. */
   readonly telemetry?: GraphOptions['telemetry']
   readonly logger?: GraphOptions['logger']
@@ -73,9 +77,18 @@ export async function runFlow<C extends Channels>(
   if (before !== undefined && open === undefined && last === 'stop')
     return { state: before.state, ...DONE, usage: totals.usage, contextId }
   const run = graph.stream(before === undefined ? input : null, { ...where, ...defined({ signal }) })
-  for await (const event of run) onEvent?.(event)
-  const outcome = await run.outcome
+  const outcome = await outcomeOf(run, onEvent)
   return { state: outcome.state, ...endOf(outcome), usage: (await session()).totals.usage, contextId }
+}
+
+/** The outcome of a run whose events go to listeners; none of them can fail it. */
+export async function outcomeOf<C extends Channels>(
+  run: GraphRun<C>,
+  ...listeners: readonly (OnEvent | undefined)[]
+): Promise<GraphOutcome<C>> {
+  for await (const event of run)
+    for (const listener of listeners) contained(() => listener?.(event), 'onEvent')
+  return run.outcome
 }
 
 const DONE = { ended: 'done', reason: 'All is done.' } as const

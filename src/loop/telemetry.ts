@@ -177,20 +177,24 @@ export function onceOnly<T>(work: () => T): () => T {
   return () => (done ??= { result: work() }).result
 }
 
-/** Runs code of an observer: its exceptions, and rejections of the promise that it may return, are reported and ignored. */
-export function contained<T>(work: () => T): T | undefined {
+/**
+ * Runs code of an observer: its exceptions, and rejections of the promise that it may return, are reported and ignored.
+ *
+ * @param who the subject of the warning
+ */
+export function contained<T>(work: () => T, who?: string): T | undefined {
   try {
     const result = work()
-    if (isPromise(result)) result.then(undefined, report)
+    if (isPromise(result)) result.then(undefined, (error: unknown) => report(error, who))
     return result
   } catch (error) {
-    report(error)
+    report(error, who)
     return undefined
   }
 }
 
-function report(error: unknown): void {
-  warnOnce(`An observer of turns failed, and was ignored: ${thrownText(error)}`)
+function report(error: unknown, who = 'An observer of turns'): void {
+  warnOnce(`${who} failed, and was ignored: ${thrownText(error)}`)
 }
 
 /** The exception without secrets, as an error of its own: nothing of the original object is passed on. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { TaskAgent, type TaskAgentConfig } from '../../src/entry/flows.ts'
 import { defineTool } from '../../src/index.ts'
@@ -12,8 +12,6 @@ import { ScriptedModel } from '../../src/testing/index.ts'
 import { call, calls, done, verdict } from './kit.ts'
 
 const KEY = 'sk-of-the-first-vendor'
-
-afterEach(() => void vi.unstubAllEnvs())
 
 test.each([
   [{ prompts: { palnner: 'Be brief.' } }, 'prompts has no "palnner". Did you mean planner?'],

@@ -129,6 +129,44 @@ describe('the task agent', () => {
     expect(await agent.resume(cut.contextId)).toMatchObject({ ended: 'verified', isResumable: false })
   })
 
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the listener is broken')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the listener is broken, too'))],
+  ])('an onEvent that %s loses nothing: the task goes on, and the events come', async (_, fail) => {
+    const { agent } = task(['P', calls(call('note', { text: 'a' })), done('Done.'), verdict(true)])
+    const types: string[] = []
+    const onEvent = ({ type }: { readonly type: string }) => {
+      types.push(type)
+      return fail()
+    }
+    expect(await agent.run('Do it', { onEvent })).toMatchObject({ ended: 'verified', finalAnswer: 'Done.' })
+    expect(types.at(-1)).toBe('turn.end')
+  })
+
+  test('an onRequest that throws rejects the call, and the task waits for its answers', async () => {
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      input: z.object({ to: z.string() }),
+      approve: 'always',
+      run: () => 'paid',
+    })
+    const { agent } = task(['P', calls(call('pay', { to: 'Meyer' })), done('Paid.'), verdict(true)], {
+      tools: [pay],
+    })
+    const onRequest = () => {
+      throw new Error('nobody is there')
+    }
+    await expect(agent.run('Pay', { contextId: 'w', onRequest })).rejects.toThrow('nobody is there')
+    expect((await agent.resume('w')).ended).toBe('waiting')
+    expect(await agent.resume('w', { onRequest: () => true })).toMatchObject({ ended: 'verified' })
+  })
+
   test('a round after one that was cut short runs none of its calls', async () => {
     const ran: string[] = []
     const asks = defineTool({

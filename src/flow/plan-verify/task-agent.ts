@@ -19,6 +19,7 @@ import {
 import type { Store } from '../../store/index.ts'
 import { memoryStore } from '../../store/memory/index.ts'
 import type { Tool } from '../../tool/index.ts'
+import { outcomeOf } from '../run-flow.ts'
 import { instructionsFor } from './instructions.ts'
 import { PROMPT_NODES, type PromptNode, Prompts } from './prompts.ts'
 import { resultsOf, type TaskResults } from './results.ts'
@@ -258,11 +259,7 @@ export class TaskAgent {
   /** The results of a run, when it has ended. */
   async #resultsOf(run: GraphRun<TaskChannels>, { onEvent }: TaskRunOptions): Promise<TaskResults> {
     const show = (this.#config.verbose ?? true) ? taskProgress() : undefined
-    for await (const event of run) {
-      onEvent?.(event)
-      show?.(event)
-    }
-    return this.#toResults(await run.outcome, run.contextId)
+    return this.#toResults(await outcomeOf(run, onEvent, show), run.contextId)
   }
 
   /** The results of a task that waited, or had ended, before this call. */

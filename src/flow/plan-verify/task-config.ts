@@ -18,6 +18,7 @@ import type { Store } from '../../store/index.ts'
 import type { ToolsOption } from '../../tool/index.ts'
 import type { GroundingOptions, ModelChoice } from '../../turn/index.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
+import type { OnEvent } from '../run-flow.ts'
 import { checkSharedKey } from '../shared-key.ts'
 import type { Criterion } from './criteria.ts'
 import { PROMPT_NODES, type PromptNode } from './prompts.ts'
@@ -117,8 +118,8 @@ export interface TaskRunOptions {
   readonly signal?: AbortSignal
   /** Answers a question or an approval; the run goes on. Without it, the run ends to wait. */
   readonly onRequest?: (request: RequestData) => Json | Promise<Json>
-  /** Called with each event of the run. */
-  readonly onEvent?: (event: GraphEvent) => void
+  /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
+  readonly onEvent?: OnEvent
 }
 
 export const RUN: OptionSet<TaskRunOptions> = {

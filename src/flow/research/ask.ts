@@ -1,6 +1,7 @@
 /** One question to a research graph, and its answer as plain data. */
-import type { GraphEvent, GraphRunOptions } from '../../graph/index.ts'
+import type { GraphRunOptions } from '../../graph/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
+import { type OnEvent, outcomeOf } from '../run-flow.ts'
 import type { Source } from './findings.ts'
 import type { ResearchState } from './state.ts'
 import type { ResearchGraph } from './workflow.ts'
@@ -21,8 +22,8 @@ export interface ResearchAnswer {
 }
 
 export interface AskOptions extends GraphRunOptions {
-  /** Called with each event of the run. */
-  readonly onEvent?: (event: GraphEvent) => void
+  /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
+  readonly onEvent?: OnEvent
 }
 
 /** Rejects if the run fails or reaches a limit; `research.invoke(null, { contextId })` goes on. */
@@ -37,8 +38,7 @@ export async function askResearch(
     })
   const { onEvent, ...where } = options
   const run = research.stream({ messages: [{ role: 'user', content: question }] }, where)
-  for await (const event of run) onEvent?.(event)
-  const outcome = await run.outcome
+  const outcome = await outcomeOf(run, onEvent)
   if (outcome.status === 'completed' && outcome.limit === undefined)
     return answerOf(outcome.state, run.contextId)
   const { limit, error, reason } = outcome
