@@ -56,7 +56,7 @@ export type CheckedClaim = {
   readonly verdict: ClaimVerdict
 }
 
-/** Set anew by each question, except `top_k`. */
+/** Set anew by each question. */
 export type ResearchContext = {
   /** The question that is researched, with the replies to clarifications. */
   readonly question?: string
@@ -66,8 +66,8 @@ export type ResearchContext = {
   readonly answer_before?: string | null
   /** Stated in the answer: a clarification was not answered. */
   readonly assumption?: string | null
-  /** Passages for each query, from 1 to 20. */
-  readonly top_k?: number
+  /** Passages for each query of the next research, from 1 to 20; null: the default. */
+  readonly top_k?: number | null
   /** Sentences about each call of a tool. A failure is one, and no evidence. */
   readonly observations?: readonly string[]
   /** The tools that were called, each once. */

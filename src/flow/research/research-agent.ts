@@ -45,6 +45,8 @@ export class ResearchAgent extends BaseAgent {
     // A caller over the network may set any JSON.
     const asked = Math.floor(state.context.top_k ?? topK)
     const top = Number.isNaN(asked) ? topK : Math.min(MOST_TOP_K, Math.max(1, asked))
+    // The number of one question is not that of the next.
+    const used = state.context.top_k === undefined ? {} : { top_k: null }
     const options = { ...this.#options, topK: top }
     const tools = { pdf: pdfRetrieval(options), web: webSearch(options) }
     const rounds = new Rounds(context, { tools, maxRounds })
@@ -55,7 +57,7 @@ export class ResearchAgent extends BaseAgent {
     const final_output = written ?? summaryOf(found)
     return {
       messages: [aiMessage(final_output)],
-      context: { ...found, final_output },
+      context: { ...found, final_output, ...used },
       next_agent: 'synthesis',
       last_agent: 'research',
       iteration: 1,

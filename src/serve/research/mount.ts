@@ -75,7 +75,7 @@ class ResearchRoutes {
     const key = this.#keyOf(call, request.sessionId ?? this.#newSession(call, given))
     const values = {
       messages: [{ role: 'user', content: request.message }],
-      // Null takes back the number of an earlier question.
+      // Null takes back the number of a question that was cut short.
       context: { top_k: request.topK },
     }
     const options = { auth: authOf(caller), ...(given === undefined ? {} : { key: given }) }

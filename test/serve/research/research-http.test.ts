@@ -81,6 +81,16 @@ describe('POST /chat', () => {
     expect(corpus.queries.at(-1)?.topK).toBe(5)
   })
 
+  test('top_k of a question is not that of a message to its session by another route', async () => {
+    const { ask, corpus, host } = await server()
+    const { session_id } = await ask({ message: GATE, top_k: 2 })
+    expect(corpus.queries.at(-1)?.topK).toBe(2)
+    const key = { tenant: 'local', actor: 'local', contextId: `research:${session_id}` }
+    const turn = await host.send(key, 'Who carried out the survey of the coast?')
+    expect((await turn.outcome).status).toBe('completed')
+    expect(corpus.queries.at(-1)?.topK).toBe(5)
+  })
+
   test('asks back, and the reply continues the question', async () => {
     const { ask } = await server()
     const asked = await ask({ message: 'Tell me when it opens', session_id: 'bay' })
