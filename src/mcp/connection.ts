@@ -22,6 +22,8 @@ export interface LiveServer {
 
 const CONNECT_MS = 30_000
 const TIMEOUT_MS = 60_000
+/** Progress keeps a call alive, but not for ever. */
+const LONGEST_CALL_MS = 60 * 60 * 1000
 /** How long a process may be silent before it is taken for a server of the older protocol. */
 const PROBE_MS = 5000
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024
@@ -85,6 +87,11 @@ export class ServerConnection {
   /** How long a request may take without an answer and without progress. */
   get timeoutMs(): number {
     return this.settings.options.timeoutMs ?? TIMEOUT_MS
+  }
+
+  /** How long a request may take with progress. */
+  get longestMs(): number {
+    return Math.max(this.timeoutMs, LONGEST_CALL_MS)
   }
 
   /** True if a connection exists or may be tried now. */
@@ -241,7 +248,10 @@ export class ServerConnection {
     const { target, options } = this.settings
     const { maxMessageBytes = MAX_MESSAGE_BYTES } = options
     const watchCall = (): (() => void) => this.questions.lossOfCurrent()
-    if (target.kind === 'http') return httpTransport(sdk, { target, maxMessageBytes, watchCall })
+    if (target.kind === 'http') {
+      const { longestMs } = this
+      return httpTransport(sdk, { target, maxMessageBytes, longestMs, watchCall })
+    }
     return new StdioTransport(sdk, { target, environment: await defaultEnvironment(), maxMessageBytes })
   }
 

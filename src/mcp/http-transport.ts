@@ -11,6 +11,8 @@ type HttpOptions = NonNullable<ConstructorParameters<ClientSdk['StreamableHTTPCl
 export interface HttpTransportOptions {
   readonly target: HttpTarget
   readonly maxMessageBytes: number
+  /** The longest that a request may take. */
+  readonly longestMs: number
   /** Called when a call is sent; returns a function to call when its stream has ended for good. */
   readonly watchCall: () => () => void
 }
@@ -29,11 +31,13 @@ export function httpTransport(
   })
 }
 
-function watchedFetch({ maxMessageBytes, watchCall }: HttpTransportOptions): typeof fetch {
+function watchedFetch({ maxMessageBytes, watchCall, longestMs }: HttpTransportOptions): typeof fetch {
+  const patient = patientRequests(longestMs)
   return async (input, init) => {
     const isCall = typeof init?.body === 'string' && init.body.includes('"method":"tools/call"')
     const onEnd = isCall ? watchCall() : () => {}
-    const response = await fetch(input, init)
+    // Other requests are streams of reports, which are opened again.
+    const response = await fetch(input, init?.method === 'POST' ? { ...init, ...patient } : init)
     if (response.body === null) return response
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
     const body = watched(response.body, { meter: new Meter(maxMessageBytes, isStream), onEnd })
@@ -42,6 +46,29 @@ function watchedFetch({ maxMessageBytes, watchCall }: HttpTransportOptions): typ
     Object.defineProperty(copy, 'url', { value: response.url })
     return copy
   }
+}
+
+type Dispatcher = NonNullable<RequestInit['dispatcher']>
+
+/** The requests of this Node's `fetch` go there. It may be a proxy of the program. */
+const DISPATCHER = Symbol.for(
+  `undici.globalDispatcher.${Number.parseInt(process.versions['undici'] ?? '', 10) < 8 ? 1 : 2}`,
+)
+
+/**
+ * The `fetch` of Node gives a request up after 5 minutes without a byte of its answer; the limits of a call may be longer.
+ * Nothing changes where `fetch` is another.
+ */
+function patientRequests(longestMs: number): Pick<RequestInit, 'dispatcher'> {
+  // Loads the `fetch` of Node, and with it the dispatcher.
+  new Headers()
+  const current = (): Dispatcher | undefined =>
+    (globalThis as { readonly [name: symbol]: Dispatcher | undefined })[DISPATCHER]
+  if (current() === undefined) return {}
+  const limits = { headersTimeout: longestMs, bodyTimeout: longestMs }
+  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
+    current()?.dispatch({ ...options, ...limits }, handler) === true
+  return { dispatcher: { dispatch } as Dispatcher }
 }
 
 interface Watch {

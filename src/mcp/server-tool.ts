@@ -22,9 +22,6 @@ import type { CallToolResult, ListedTool } from './sdk.ts'
 import { seenText } from './seen-text.ts'
 import { LONGEST_DESCRIPTION, serverSchema } from './server-schema.ts'
 
-/** Progress keeps a call alive, but not for ever. */
-const LONGEST_CALL_MS = 60 * 60 * 1000
-
 /** The tool, or why there is none. Never throws: a bad definition costs its own tool only. */
 export function serverTool(connection: ServerConnection, listed: ListedTool, name: string): Tool | string {
   try {
@@ -153,14 +150,14 @@ class ServerCall {
 
   #send({ client }: LiveServer, input: JsonObject): Promise<CallToolResult> {
     const { context, listed } = this.#options
-    const { timeoutMs } = this.#connection
+    const { timeoutMs, longestMs } = this.#connection
     const { name, inputSchema } = listed
     return client.callTool(
       { name, arguments: input },
       {
         signal: AbortSignal.any([context.signal, this.#questioned.stopped]),
         timeout: timeoutMs,
-        maxTotalTimeout: Math.max(timeoutMs, LONGEST_CALL_MS),
+        maxTotalTimeout: longestMs,
         resetTimeoutOnProgress: true,
         onprogress: ({ progress, total, message }) =>
           context.progress(this.#connection.secrets.json(defined({ progress, total, message }))),

@@ -29,15 +29,21 @@ const text = (value: string) => ({ content: [{ type: 'text' as const, text: valu
 interface Shop {
   readonly started: PromiseWithResolvers<void>
   readonly aborted: PromiseWithResolvers<void>
+  readonly release: PromiseWithResolvers<void>
 }
 
-function shop({ started, aborted }: Shop): McpServer {
+function shop({ started, aborted, release }: Shop): McpServer {
   const server = new McpServer({ name: 'shop', version: '1' })
   server.registerTool('wait', { inputSchema: z.object({}) }, async (_, { mcpReq }) => {
     mcpReq.signal.addEventListener('abort', () => aborted.resolve())
     started.resolve()
     await new Promise(() => {})
     return text('never')
+  })
+  server.registerTool('hold', { inputSchema: z.object({}) }, async () => {
+    started.resolve()
+    await release.promise
+    return text('held')
   })
   server.registerTool('big', { inputSchema: z.object({}) }, () => text('x'.repeat(11 * 1024 * 1024)))
   server.registerTool('long', { inputSchema: z.object({}) }, () => text('y'.repeat(100_000)))
@@ -55,13 +61,48 @@ function shop({ started, aborted }: Shop): McpServer {
   return server
 }
 
+function shopEvents(): Shop {
+  return {
+    started: Promise.withResolvers(),
+    aborted: Promise.withResolvers(),
+    release: Promise.withResolvers(),
+  }
+}
+
 async function open(): Promise<Listening & Shop> {
-  const events = { started: Promise.withResolvers<void>(), aborted: Promise.withResolvers<void>() }
+  const events = shopEvents()
   const handler = toNodeHandler(createMcpHandler(() => shop(events)))
   return { ...(await listening((request, response) => void handler(request as never, response))), ...events }
 }
 
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
+
+/** Requests of `fetch` that set no time limits of their own have these. */
+function fetchGivesUpAfter(ms: number): void {
+  new Headers()
+  const globals = globalThis as unknown as Record<symbol, { dispatch: (...args: object[]) => boolean }>
+  const own = closed(globals[DISPATCHER], (before) => {
+    globals[DISPATCHER] = before as NonNullable<typeof before>
+  })
+  globals[DISPATCHER] = {
+    dispatch: (options = {}, ...others) =>
+      own?.dispatch({ headersTimeout: ms, bodyTimeout: ms, ...options }, ...others) === true,
+  }
+}
+
 describe('a call over HTTP', () => {
+  it('may take longer than fetch would wait for an answer', async () => {
+    fetchGivesUpAfter(20)
+    const { origin, started, release } = await open()
+    const silent = await listening(() => {})
+    const mcp = await connected({ shop: { url: `${origin}/mcp` } })
+    const settled = call(mcp, 'shop_hold')
+    await started.promise
+    await expect(fetch(silent.origin)).rejects.toThrow('fetch failed')
+    release.resolve()
+    expect(await settled).toMatchObject({ status: 'ok', output: 'held' })
+  })
+
   it('whose connection is lost has an unknown outcome', async () => {
     const { origin, started, dropAll } = await open()
     const mcp = await connected({ shop: { url: `${origin}/mcp` } })
@@ -233,9 +274,7 @@ describe('a call over HTTP', () => {
 
 describe('a server that wants OAuth', () => {
   it('gets a token of the authorisation server by the provider of the config', async () => {
-    const handler = toNodeHandler(
-      createMcpHandler(() => shop({ started: Promise.withResolvers(), aborted: Promise.withResolvers() })),
-    )
+    const handler = toNodeHandler(createMcpHandler(() => shop(shopEvents())))
     const seen: string[] = []
     const json = (response: ServerResponse, body: object, status = 200) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
