@@ -85,20 +85,30 @@ export function dataOf(parts: readonly Part[]): Json[] {
   return parts.flatMap(({ content }) => (content?.$case === 'data' ? [content.value as Json] : []))
 }
 
-/** The files of an artifact or a message. Chunks of one name are one file; a text with a name is one, too. */
+interface Chunks {
+  readonly name: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array[]
+}
+
+/**
+ * The files of an artifact or a message. Chunks of one name are one file, and a part without a name is one by itself; a text
+ * with a name is a file, too.
+ */
 export function filesOf(parts: readonly Part[]): RemoteFile[] {
   const links: RemoteFile[] = []
-  const chunks = new Map<string, { readonly mediaType: string; readonly bytes: Uint8Array[] }>()
-  for (const { content, filename, mediaType } of parts) {
+  /** By name, or by position. */
+  const files = new Map<string | number, Chunks>()
+  for (const [position, { content, filename, mediaType }] of parts.entries()) {
     if (content?.$case === 'url') links.push(fileOf({ name: filename, mediaType, url: content.value }))
     const isFile = content?.$case === 'raw' || (content?.$case === 'text' && filename !== '')
     if (!isFile) continue
-    const file = chunks.get(filename) ?? { mediaType, bytes: [] }
-    chunks.set(filename, file)
+    const file = files.get(filename) ?? { name: filename, mediaType, bytes: [] }
+    files.set(filename || position, file)
     file.bytes.push(Buffer.from(content.value as string | Uint8Array))
   }
-  const whole = [...chunks].map(([name, { mediaType, bytes }]) =>
-    fileOf({ name, mediaType, content: Buffer.concat(bytes) }),
+  const whole = [...files.values()].map(({ bytes, ...file }) =>
+    fileOf({ ...file, content: Buffer.concat(bytes) }),
   )
   return [...whole, ...links]
 }

@@ -55,7 +55,10 @@ async function serve() {
       await artifacts.appendFile('report', '# One')
       await artifacts.appendFile('report', ' and two')
       await artifacts.complete('report')
-      await artifacts.writeFile('bytes', new Uint8Array([1, 2, 3]))
+      await artifacts.createFile('bytes')
+      await artifacts.appendFile('bytes', new Uint8Array([1, 2]))
+      await artifacts.appendFile('bytes', new Uint8Array([3]))
+      await artifacts.complete('bytes')
       return 'written'
     },
   })

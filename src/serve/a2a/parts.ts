@@ -135,9 +135,9 @@ export function artifact(artifactId: string, parts: Part[], more: { name?: strin
   }
 }
 
-/** The parts of one change of an artifact. A binary chunk is read by its hash. */
+/** The parts of one change of an artifact. A binary chunk is read by its hash, and always has a name: readers join chunks by it. */
 export async function changeParts(
-  { kind, content, blob, mediaType, name }: ArtifactChange,
+  { artifactId, kind, content, blob, mediaType, name }: ArtifactChange,
   readBlob: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<Part[]> {
   const more = {
@@ -146,7 +146,8 @@ export async function changeParts(
   }
   if (blob !== undefined) {
     const bytes = await readBlob(blob)
-    return bytes === undefined ? [] : [part({ $case: 'raw', value: Buffer.from(bytes) }, more)]
+    if (bytes === undefined) return []
+    return [part({ $case: 'raw', value: Buffer.from(bytes) }, { filename: artifactId, ...more })]
   }
   if (content === undefined) return []
   if (kind === 'file' && typeof content === 'string') return [part({ $case: 'text', value: content }, more)]
