@@ -6,11 +6,19 @@
 export type Block =
   | { readonly type: 'paragraph'; readonly content: readonly Inline[] }
   | { readonly type: 'heading'; readonly content: readonly Inline[] }
-  | { readonly type: 'list'; readonly isOrdered: boolean; readonly start: number; readonly items: Inline[][] }
+  | List
   | { readonly type: 'code'; readonly text: string }
   | { readonly type: 'quote'; readonly content: readonly Inline[] }
   /** The first row is the head. */
   | { readonly type: 'table'; readonly rows: readonly Inline[][][] }
+
+/** An item is its text, with the lists below it. */
+export interface List {
+  readonly type: 'list'
+  readonly isOrdered: boolean
+  readonly start: number
+  readonly items: (Inline | List)[][]
+}
 
 export type Inline =
   | { readonly type: 'text' | 'code' | 'bold' | 'italic'; readonly text: string }
@@ -22,11 +30,12 @@ const QUOTE = /^ {0,3}> ?/
 /** Also inside of an item. */
 const FENCE = /^( {0,12})(`{3,}|~{3,})/
 const HEADING = /^ {0,3}#{1,6}\s+(.*)$/
-const ITEM = /^\s{0,12}(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/
+const ITEM = /^(\s{0,24})(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/
 
 export function blocksOf(text: string): Block[] {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
   const blocks: Block[] = []
+  const lists = new OpenLists(blocks)
   let paragraph: string[] = []
   const endParagraph = (): void => {
     if (paragraph.length > 0) blocks.push({ type: 'paragraph', content: inlineOf(paragraph.join('\n')) })
@@ -54,8 +63,14 @@ export function blocksOf(text: string): Block[] {
       blocks.push({ type: 'quote', content: inlineOf(quoted.join('\n')) })
       at = end - 1
     } else if (line.trim() === '') endParagraph()
-    else if (paragraph.length === 0 && addToItem(blocks, line)) continue
-    else if (!addLine(blocks, line, endParagraph)) paragraph.push(line)
+    else if (paragraph.length === 0 && lists.addText(line)) continue
+    else if (HEADING.test(line)) {
+      endParagraph()
+      blocks.push({ type: 'heading', content: inlineOf(HEADING.exec(line)?.[1] ?? '') })
+    } else if (ITEM.test(line)) {
+      endParagraph()
+      lists.addItem(line)
+    } else paragraph.push(line)
   }
   endParagraph()
   return blocks
@@ -82,30 +97,69 @@ function cellsOf(row: string): Inline[][] {
   return cells.split(/(?<!\\)\|/).map((cell) => inlineOf(cell.trim().replaceAll('\\|', '|')))
 }
 
-/** A heading or an item; false for a line of a paragraph. */
-function addLine(blocks: Block[], line: string, endParagraph: () => void): boolean {
-  const heading = HEADING.exec(line)?.[1]
-  if (heading !== undefined) {
-    endParagraph()
-    blocks.push({ type: 'heading', content: inlineOf(heading) })
-    return true
-  }
-  const [, bullet, number, text = ''] = ITEM.exec(line) ?? []
-  if (bullet === undefined && number === undefined) return false
-  endParagraph()
-  const last = blocks.at(-1)
-  const isOrdered = number !== undefined
-  if (last?.type === 'list' && last.isOrdered === isOrdered) last.items.push(inlineOf(text))
-  else blocks.push({ type: 'list', isOrdered, start: Number(number ?? 1), items: [inlineOf(text)] })
-  return true
+/** Deeper items are items of the deepest list. */
+const MOST_LEVELS = 6
+/** An item that is indented by more, compared with the one before, is below it. */
+const LEAST_INDENT = 2
+
+interface OpenList {
+  readonly list: List
+  /** The column of its newest sign. */
+  readonly indent: number
 }
 
-/** An indented line below an item goes on with it; false for any other. */
-function addToItem(blocks: readonly Block[], line: string): boolean {
-  const last = blocks.at(-1)
-  if (last?.type !== 'list' || !/^\s{2}/.test(line) || ITEM.test(line)) return false
-  last.items.at(-1)?.push({ type: 'text', text: '\n' }, ...inlineOf(line.trim()))
-  return true
+/** The list at the end of the blocks, and the lists below its last items, outermost first. */
+class OpenLists {
+  readonly #blocks: Block[]
+  #open: OpenList[] = []
+
+  constructor(blocks: Block[]) {
+    this.#blocks = blocks
+  }
+
+  addItem(line: string): void {
+    const [, blanks = '', , number, text = ''] = ITEM.exec(line) ?? []
+    const indent = columnsOf(blanks)
+    this.#close((open) => indent < open.indent)
+    const last = this.#open.at(-1)
+    const isBelow =
+      last !== undefined && indent >= last.indent + LEAST_INDENT && this.#open.length < MOST_LEVELS
+    if (!isBelow) this.#open.pop()
+    const siblings: (Block | Inline)[] = this.#open.at(-1)?.list.items.at(-1) ?? this.#blocks
+    const before = siblings.at(-1)
+    const isOrdered = number !== undefined
+    const goesOn = before?.type === 'list' && before.isOrdered === isOrdered
+    const list: List = goesOn ? before : { type: 'list', isOrdered, start: Number(number ?? 1), items: [] }
+    if (!goesOn) siblings.push(list)
+    list.items.push(inlineOf(text))
+    this.#open.push({ list, indent })
+  }
+
+  /** An indented line goes on with the item that it is below; false for any other. */
+  addText(line: string): boolean {
+    const indent = columnsOf(/^\s*/.exec(line)?.[0] ?? '')
+    if (this.#blocks.at(-1)?.type !== 'list' || indent < LEAST_INDENT || ITEM.test(line)) return false
+    this.#close((open) => indent < open.indent + LEAST_INDENT)
+    const item = this.#open.at(-1)?.list.items.at(-1)
+    if (item?.at(-1)?.type !== 'list') item?.push({ type: 'text', text: '\n' })
+    item?.push(...inlineOf(line.trim()))
+    return true
+  }
+
+  /** Closes the innermost lists that are to be closed. The outermost stays open until another block comes. */
+  #close(isOver: (open: OpenList) => boolean): void {
+    if (this.#blocks.at(-1) !== this.#open[0]?.list) this.#open = []
+    for (let last = this.#open.at(-1); this.#open.length > 1 && last !== undefined && isOver(last); ) {
+      this.#open.pop()
+      last = this.#open.at(-1)
+    }
+  }
+}
+
+function columnsOf(blanks: string): number {
+  let columns = 0
+  for (const blank of blanks) columns += blank === '\t' ? 4 - (columns % 4) : 1
+  return columns
 }
 
 /** Characters of an address, with brackets that are closed in it. */

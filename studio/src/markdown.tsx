@@ -1,6 +1,6 @@
 /** Markdown as React nodes: never HTML. A link shows where it leads. */
 import { createContext, memo, useContext, useState } from 'react'
-import { type Block, blocksOf, type Inline } from './markdown-blocks.ts'
+import { type Block, blocksOf, type Inline, type List } from './markdown-blocks.ts'
 import { visible } from './visible-text.ts'
 
 const MOST_SHOWN = 20_000
@@ -73,21 +73,26 @@ function BlockView({ block }: { readonly block: Block }) {
       )
     case 'table':
       return <Table rows={block.rows} />
-    case 'list': {
-      const items = block.items.map((content, at) => (
-        <li key={at}>
-          <InlineView content={content} />
-        </li>
-      ))
-      return block.isOrdered ? (
-        <ol start={block.start} dir="auto">
-          {items}
-        </ol>
-      ) : (
-        <ul dir="auto">{items}</ul>
-      )
-    }
+    case 'list':
+      return <ListView list={block} />
   }
+}
+
+function ListView({ list: { isOrdered, start, items } }: { readonly list: List }) {
+  const shown = items.map((parts, at) => (
+    <li key={at}>
+      {parts.map((part, number) =>
+        part.type === 'list' ? <ListView key={number} list={part} /> : <Part key={number} part={part} />,
+      )}
+    </li>
+  ))
+  return isOrdered ? (
+    <ol start={start} dir="auto">
+      {shown}
+    </ol>
+  ) : (
+    <ul dir="auto">{shown}</ul>
+  )
 }
 
 function Table({ rows: [head = [], ...rows] }: { readonly rows: readonly Inline[][][] }) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { problemText } from '../../../studio/src/call-outcome.ts'
 import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, errorAt, fieldOf, filled, type Schema } from '../../../studio/src/form-draft.ts'
-import { blocksOf } from '../../../studio/src/markdown-blocks.ts'
+import { blocksOf, type List } from '../../../studio/src/markdown-blocks.ts'
 import { subjectOf } from '../../../studio/src/request-subject.ts'
 import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
 import { messageIn } from '../../../studio/src/values-text.ts'
@@ -105,6 +105,53 @@ describe('Markdown', () => {
       { type: 'list', isOrdered: true, start: 2, items: [[text('two')]] },
       { type: 'paragraph', content: [text('after')] },
     ])
+  })
+
+  describe('lists', () => {
+    /** A list as nested arrays of texts; an ordered one begins with its number. */
+    type Shape = readonly (string | number | Shape)[]
+    const shapeOf = ({ isOrdered, start, items }: List): Shape => [
+      ...(isOrdered ? [start] : []),
+      ...items.flat().map((part) => (part.type === 'list' ? shapeOf(part) : part.text)),
+    ]
+    const shapes = (text: string) =>
+      blocksOf(text).map((block) => (block.type === 'list' ? shapeOf(block) : block.type))
+
+    test.each([
+      ['- a\n  - b\n    - c\n  - d\n- e', [['a', ['b', ['c'], 'd'], 'e']]],
+      ['1. a\n   - b\n   - c\n2. d\n   1. e', [[1, 'a', ['b', 'c'], 'd', [1, 'e']]]],
+      // Two blanks below a number, four, and tabs.
+      ['1. a\n  - b\n2. c', [[1, 'a', ['b'], 'c']]],
+      ['* a\n    * b\n        * c\n* d', [['a', ['b', ['c']], 'd']]],
+      ['- a\n\t- b\n\t\t- c\n- d', [['a', ['b', ['c']], 'd']]],
+      // Another kind of list below the same item.
+      ['- a\n  - b\n  1. c', [['a', ['b'], [1, 'c']]]],
+      ['- a\n\n  - b\n\n- c', [['a', ['b'], 'c']]],
+      // Back to a level that none had.
+      ['- a\n    - b\n   - c\n- d', [['a', ['b', 'c'], 'd']]],
+      ['  - a\n- b\n - c', [['a', 'b', 'c']]],
+      ['- a\n1. b', [['a'], [1, 'b']]],
+      ['- a\n\ntext\n\n  - b', [['a'], 'paragraph', ['b']]],
+    ])('%j are nested', (text, expected) => {
+      expect(shapes(text)).toEqual(expected)
+    })
+
+    test('an indented line goes on with the item that it is below', () => {
+      expect(shapes('- a\n  - b\n    more b\n  more a\n  - c')).toEqual([
+        ['a', ['b', '\n', 'more b'], 'more a', ['c']],
+      ])
+    })
+
+    test('have six levels at most, and no text is lost', () => {
+      const deep = Array.from({ length: 10 }, (_, level) => `${'  '.repeat(level)}- ${level}`).join('\n')
+      expect(shapes(deep)).toEqual([['0', ['1', ['2', ['3', ['4', ['5', '6', '7', '8', '9']]]]]]])
+      expect(shapes(`- a\n${' '.repeat(500)}- b`)).toEqual([['a', '\n', '- b']])
+    })
+
+    test('are read in one pass', () => {
+      expect(blocksOf('- a\n  - b\n    - c\n'.repeat(30_000))).toHaveLength(1)
+      expect(blocksOf('- a\n1. b\n'.repeat(30_000))).toHaveLength(60_000)
+    })
   })
 
   test('is read in one pass, however many quotes, codes and tables it has', () => {
