@@ -188,7 +188,7 @@ export class TraceReader {
       tool_calls_count: calls.length,
       iteration,
       usage: usageOf(usage),
-      status: error === undefined ? 'success' : 'error',
+      status: error !== undefined ? 'error' : finish === 'aborted' ? 'cancelled' : 'success',
       ...(error === undefined ? {} : failureOf(error)),
     })
     this.#request(calls, { turn, iteration, requestedAt: at })
@@ -266,7 +266,10 @@ export class TraceReader {
   }
 
   #endTurn({ turn, at, data: { outcome, usage, durationMs, limit, error } }: EntryOf<'turn.end'>): void {
-    this.#trace.push(...this.#thinking())
+    const cancelled = (call: LlmCallTrace): LlmCallTrace => {
+      return { ...call, status: 'cancelled', duration_ms: at - call.timestamp }
+    }
+    this.#trace.push(...this.#thinking().map(cancelled))
     this.#model = undefined
     this.#turn = 0
     this.#trace.push(...this.#unsettled().filter((call) => call.turn === turn))

@@ -140,12 +140,14 @@ function modelLine(
   const next = failed?.['next'] as string | undefined
   const after = next === undefined ? '' : `, next: ${next}`
   const took = `in ${spanText(duration_ms)}`
+  // The turn may have ended without a word of the model.
+  const said = finish === undefined ? '' : `, ${usageText(usage)}: ${reply}`
   return {
-    level: status === 'success' ? 'info' : 'warn',
+    level: status === 'error' ? 'warn' : 'info',
     message:
-      status === 'success'
-        ? `model ${model} ${finish === 'aborted' ? 'was stopped' : 'replied'} ${took}, ${usageText(usage)}: ${reply}`
-        : `model ${model} ${status === 'error' ? 'failed' : 'was stopped'} ${took}${after}${because(error)}`,
+      status === 'error'
+        ? `model ${model} failed ${took}${after}${because(error)}`
+        : `model ${model} ${status === 'success' ? 'replied' : 'was stopped'} ${took}${said}`,
     fields: {
       model,
       iteration,

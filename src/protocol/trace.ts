@@ -44,7 +44,8 @@ export interface LlmCallTrace {
   readonly tool_calls_count: number
   readonly iteration: number
   readonly usage: TraceUsage
-  readonly status: 'success' | 'error' | 'running'
+  /** `cancelled`: it was stopped, by a cancel or a limit; `usage` is what it had used. */
+  readonly status: 'success' | 'error' | 'cancelled' | 'running'
   readonly error?: string
   readonly error_type?: string
 }

@@ -95,6 +95,12 @@ describe('a waterfall', () => {
     expect(Math.max(...lines.map((line) => line.rendered(false).length))).toBeLessThanOrEqual(40)
   })
 
+  it('says of a model call that it was cancelled', () => {
+    const trace = [{ ...model(0, 612, [812, 3, 0]), status: 'cancelled' } as TraceEntry]
+    const [line] = waterfallLines({ ...TREE, below: [], trace }, { columns: 90, now: 1500 })
+    expect(line?.rendered(false)).toMatch(/◆ openai\/gpt-4\.1-mini cancelled 812→3 +█+ +612 ms/)
+  })
+
   it('shows a call that still runs up to now', () => {
     const running = {
       ...TREE,

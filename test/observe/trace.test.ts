@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { TraceEntry } from '../../src/entry/observe.ts'
 import { memoryStore } from '../../src/index.ts'
+import { traceOf } from '../../src/journal/index.ts'
+import { type Entry, NO_USAGE } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, xray } from '../../src/tool/index.ts'
 import { everywhere } from '../hook/kit.ts'
@@ -162,6 +164,18 @@ describe.each(STORES)('the trace, on %s', (_, open) => {
       'llm_call 2 calls=0 success',
       'turn_result stop',
     ])
+  })
+
+  it('a model call that was cancelled is neither a success nor an error', async () => {
+    const { agent } = bench({ store: open(), script: [{ stall: true, after: 'Half a reply' }] })
+    const turn = agent.executeTurn('Go')
+    for await (const { type } of turn) if (type === 'text.delta') break
+    await agent.cancel()
+    await turn.outcome
+    const trace = await agent.trace()
+    expect(lines(trace)).toEqual(['user_input 1 Go', 'llm_call 1 calls=0 cancelled', 'turn_result cancelled'])
+    expect(trace[1]).not.toHaveProperty('error')
+    expect(trace[1]).toHaveProperty('duration_ms')
   })
 
   it('shows a call that waits, and goes on with it in the turn of the answer', async () => {
@@ -356,3 +370,19 @@ function counting(store: Store): { readonly store: Store; entries: number } {
   }
   return counted
 }
+
+describe('traceOf', () => {
+  it('ends a model call whose turn another process ended without a reply', () => {
+    const entry = (seq: number, type: string, data: object): Entry =>
+      ({ seq, turn: 1, at: 1000 * seq, type, v: 1, data }) as Entry
+    const start = [
+      entry(1, 'turn.start', {}),
+      entry(2, 'model.start', { iteration: 1, attempt: 1, model: 'a/b', key: 'm1' }),
+    ]
+    expect(lines(traceOf(start))).toEqual(['llm_call 1 calls=0 running'])
+    const end = entry(3, 'turn.end', { outcome: 'cancelled', usage: NO_USAGE, durationMs: 2000 })
+    const trace = traceOf([...start, end])
+    expect(lines(trace)).toEqual(['llm_call 1 calls=0 cancelled', 'turn_result cancelled'])
+    expect(trace[0]).toMatchObject({ timestamp: 2000, duration_ms: 1000 })
+  })
+})

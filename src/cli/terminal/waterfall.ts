@@ -125,7 +125,8 @@ const LABELS: Labels = {
   user_input: ({ prompt }) => prompt,
   llm_call: ({ model, status, error, usage: { input_tokens: input, output_tokens: output, cost } }) => {
     const price = cost === 0 ? '' : ` ${costText(cost)}`
-    return error === undefined ? `${model} ${input}→${output}${price}` : `${model} ${status}: ${error}`
+    if (error !== undefined) return `${model} ${status}: ${error}`
+    return `${model}${status === 'cancelled' ? ' cancelled' : ''} ${input}→${output}${price}`
   },
   tool_execution: (entry) => `${entry.tool_name} ${visibleValue(entry.arguments)}${statusOf(entry)}`,
   node_execution: nodeLabel,
@@ -150,7 +151,7 @@ function resultText(entry: Extract<TraceEntry, { type: 'turn_result' }>): string
 }
 
 const FAILED: readonly string[] = ['error', 'not_found', 'unknown']
-const REFUSED: readonly string[] = ['rejected', 'refused', 'not_run', 'waiting']
+const REFUSED: readonly string[] = ['rejected', 'refused', 'not_run', 'waiting', 'cancelled']
 
 function paintOf(entry: TraceEntry): Paint {
   if ('status' in entry && FAILED.includes(entry.status)) return red
