@@ -89,6 +89,33 @@ describe('a search', () => {
     expect(await found(corpus, '学海')).toEqual([])
   })
 
+  it.each([
+    // Vowel signs make the word: day, gift, poor.
+    ['दिन', ['दिन', 'दिन'.normalize('NFD')], ['दान', 'दीन', 'दन']],
+    ['বাংলা', ['বাংলা'], ['বিংলি']],
+    ['தமிழ்', ['தமிழ்'], ['தமழ']],
+    ['ที่นี่', ['ที่นี่'], ['ทานา']],
+    // A letter of its own, not one with an accent; a stress mark is none.
+    ['чай', ['чай', 'чай'.normalize('NFD'), 'Чай'], ['чаи']],
+    ['за́мок', ['замок', 'за́мок', 'ЗАМОК'], []],
+    // Points that most texts leave out.
+    ['كِتَابٌ', ['كتاب', 'كِتَابٌ', 'كتــاب'], ['كتب']],
+    ['كتاب', ['كِتَابٌ'], []],
+    ['أحمد', ['أحمد', 'أحمد'.normalize('NFD')], []],
+    ['שָׁלוֹם', ['שלום', 'שָׁלוֹם'], ['שלם']],
+    // Capital letters have no accents.
+    ['άνθρωπος', ['άνθρωπος', 'ΑΝΘΡΩΠΟΣ', 'ανθρωπος', 'ἄνθρωπος', 'άνθρωπος'.normalize('NFD')], ['άνθος']],
+    ['한국어', ['한국어', '한국어'.normalize('NFD')], []],
+    ['a\u0332b\u0332c', ['abc', 'a\u0332b\u0332c'], []],
+    ['葛\u{E0100}城', ['葛城'], []],
+  ])('%s: marks count where they make another word, and nowhere else', async (word, same, others) => {
+    const corpus = openCorpus()
+    await corpus.add([{ source: 'a.txt', content: `x ${word} y` }])
+    for (const query of same) expect([query, await found(corpus, query)]).toEqual([query, ['a.txt']])
+    for (const query of others)
+      expect([query, await found(corpus, query, { minScore: 0 })]).toEqual([query, []])
+  })
+
   it('gives a whole question in a script without spaces the score 1, and finds no other word', async () => {
     const corpus = openCorpus()
     const texts = ['コーヒーを飲みました', 'เรือข้ามฟากออกเวลาแปดโมงเช้า', 'សំបុត្រនៅក្នុងទូក', 'သင်္ဘောသည်ထွက်ခွာသည်']
@@ -474,13 +501,42 @@ describe('the file', () => {
     const newer = join(folder, 'newer.db')
     await openCorpus({}, newer).close()
     const db = new DatabaseSync(newer)
-    db.exec('PRAGMA user_version = 2')
+    db.exec('PRAGMA user_version = 3')
     db.close()
     expect(() => openCorpus({}, newer)).toThrow(
-      'has version 2 of the corpus format, and this Holdfast knows version 1',
+      'has version 3 of the corpus format, and this Holdfast knows version 2',
     )
     expect(() => openCorpus({}, folder)).toThrow('is no regular file')
     expect(() => openCorpus({}, '')).toThrow('needs the plain path of a file')
+  })
+
+  it('of version 1 is indexed again when it is opened to write, and can be read before', async () => {
+    const path = join(temporaryFolder(), 'old.db')
+    const texts = ['The kelp is brown.', 'x दिन y', 'x άνθρωπος y']
+    const fresh = openCorpus({}, path)
+    await fresh.add(texts.map((content, at) => ({ source: `${at}.txt`, title: `Title${at}`, content })))
+    await fresh.close()
+    const db = new DatabaseSync(path)
+    db.exec(
+      `DROP TABLE passage_text;
+       CREATE VIRTUAL TABLE passage_text USING fts5(
+         text, title, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+       );
+       INSERT INTO passage_text (rowid, text, title)
+         SELECT p.id, p.text, d.title FROM passage p JOIN document d ON d.id = p.document;
+       PRAGMA user_version = 1`,
+    )
+    db.close()
+    const reader = openCorpus({ readOnly: true }, path)
+    expect(await found(reader, 'kelp')).toEqual(['0.txt'])
+    expect(await found(reader, 'दान')).toEqual(['1.txt'])
+    await reader.close()
+    const corpus = openCorpus({}, path)
+    expect(await found(corpus, 'kelp')).toEqual(['0.txt'])
+    expect(await found(corpus, 'title2')).toEqual(['2.txt'])
+    expect(await found(corpus, 'दान')).toEqual([])
+    expect(await found(corpus, 'दिन')).toEqual(['1.txt'])
+    expect(await found(corpus, 'ΑΝΘΡΩΠΟΣ')).toEqual(['2.txt'])
   })
 
   it('cannot be used after it was closed', async () => {

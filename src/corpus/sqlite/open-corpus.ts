@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HoldfastError } from '../../protocol/index.ts'
+import { indexText } from '../search-text.ts'
 import { foreignFile, otherVersion, translate } from './corpus-errors.ts'
 import { type DatabaseSync, loadSqlite } from './node-sqlite.ts'
 
@@ -15,9 +16,17 @@ export interface OpenOptions {
 
 /** "HDFC": the application id of our files. */
 const APPLICATION_ID = 0x48444643
-const VERSION = 1
+/** Since 2, marks are part of the words of the index, as vowel signs of Indic scripts are. */
+const VERSION = 2
 
-/** The index holds no text of its own: passages are indexed in the form of `indexText`, and read from their table. */
+/** Holds no text of its own: passages are indexed in the form of `indexText`, and read from their table. */
+const INDEX = `
+  CREATE VIRTUAL TABLE passage_text USING fts5(
+    text, title, content = '', contentless_delete = 1,
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+  );
+`
+
 const TABLES = `
   CREATE TABLE document (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, source TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE,
@@ -30,9 +39,7 @@ const TABLES = `
     UNIQUE (document, number)
   ) STRICT;
   CREATE TABLE vector (passage INTEGER PRIMARY KEY, model TEXT NOT NULL, data BLOB NOT NULL) STRICT;
-  CREATE VIRTUAL TABLE passage_text USING fts5(
-    text, title, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-  );
+  ${INDEX}
 `
 
 export function openCorpus(path: string, options: OpenOptions): DatabaseSync {
@@ -43,10 +50,10 @@ export function openCorpus(path: string, options: OpenOptions): DatabaseSync {
     const { readOnly, busyMs, allowExtension } = options
     if (!readOnly) mkdirSync(dirname(path), { recursive: true })
     db = new DatabaseSync(path, { timeout: busyMs, readOnly, allowExtension })
-    const isReady = inspect(db, path)
-    if (!isReady && readOnly) throw foreignFile(path)
+    const version = versionOf(db, path)
+    if (version === 0 && readOnly) throw foreignFile(path)
     if (!readOnly) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    if (!isReady) createTables(db, path)
+    if (version < VERSION && !readOnly) makeCurrent(db, path)
     return db
   } catch (error) {
     db?.close()
@@ -72,25 +79,42 @@ function checkPath(path: unknown, { readOnly }: OpenOptions): void {
     })
 }
 
-/** False for a file without tables, which is new. One statement, so one snapshot. */
-function inspect(db: DatabaseSync, path: string): boolean {
+/** 0 for a file without tables, which is new. One statement, so one snapshot. */
+function versionOf(db: DatabaseSync, path: string): number {
   const { application, version, tables } = db
     .prepare(
       'SELECT (SELECT application_id FROM pragma_application_id) AS application, (SELECT user_version FROM pragma_user_version) AS version, (SELECT count(*) FROM sqlite_schema) AS tables',
     )
     .get() as { application: number; version: number; tables: number }
-  if (tables === 0 && application === 0) return false
+  if (tables === 0 && application === 0) return 0
   if (application !== APPLICATION_ID) throw foreignFile(path)
-  if (version !== VERSION) throw otherVersion(path, version, VERSION)
-  return true
+  if (version < 1 || version > VERSION) throw otherVersion(path, version, VERSION)
+  return version
 }
 
-/** Another process may have created them meanwhile. */
-function createTables(db: DatabaseSync, path: string): void {
+/** Creates the tables, or the index of an older file anew. Another process may have done it meanwhile. */
+function makeCurrent(db: DatabaseSync, path: string): void {
   inTransaction(db, () => {
-    if (inspect(db, path)) return
-    db.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`)
+    const version = versionOf(db, path)
+    if (version === VERSION) return
+    if (version === 0) db.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}`)
+    else indexAgain(db)
+    db.exec(`PRAGMA user_version = ${VERSION}`)
   })
+}
+
+function indexAgain(db: DatabaseSync): void {
+  db.exec(`DROP TABLE passage_text; ${INDEX}`)
+  const passages = db.prepare(
+    'SELECT p.id, p.text, d.title FROM passage p JOIN document d ON d.id = p.document',
+  )
+  const add = db.prepare('INSERT INTO passage_text (rowid, text, title) VALUES (?, ?, ?)')
+  for (const { id, text, title } of passages.iterate() as Iterable<{
+    id: number
+    text: string
+    title: string
+  }>)
+    add.run(id, indexText(text), indexText(title))
 }
 
 /** Holds the write lock from its start, so that its reads stay true. */

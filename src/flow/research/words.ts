@@ -1,4 +1,5 @@
 /** Words of questions and passages, in English and French: content words, their stems, figures and sentences. Pure. */
+import { foldMarks } from '../../corpus/search-text.ts'
 
 export type Language = 'en' | 'fr'
 
@@ -33,13 +34,14 @@ const EMPTY: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
 
 /** Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. */
 const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d{1,3}(?!\d))?/gu
-const MARKS = /\p{M}+/gu
+const ACCENTED = /(\p{Script=Latin})\p{M}+/gu
 
-/** Small letters without accents. */
+/** Small letters without accents, and without other marks that make no other word. */
 export function foldText(text: string): string {
-  return text
+  return foldMarks(text)
     .normalize('NFKD')
-    .replaceAll(MARKS, '')
+    .replaceAll(ACCENTED, '$1')
+    .normalize('NFC')
     .toLowerCase()
     .replaceAll('œ', 'oe')
     .replaceAll('ß', 'ss')

@@ -7,7 +7,7 @@ import { conflictsIn } from '../../../src/flow/research/conflicts.ts'
 import { type Evidence, evidenceOf } from '../../../src/flow/research/evidence.ts'
 import { extract } from '../../../src/flow/research/extract.ts'
 import { type ResearchOptions, researchAssistant } from '../../../src/flow/research/index.ts'
-import { contentStems } from '../../../src/flow/research/words.ts'
+import { contentStems, foldText } from '../../../src/flow/research/words.ts'
 import { callers, memoryCorpus, memoryWeb, type ResearchScript, researchModel } from './kit.ts'
 
 const evidence: readonly Evidence[] = [
@@ -349,4 +349,16 @@ test('documents conflict by figures or by a negation, one document never with it
   expect(found('The harbour depth was measured.', 'The harbour depth was not measured.')).toBe(1)
   expect(found('The harbour depth is 4 metres.', 'The harbour has 6 cranes for boats.')).toBe(0)
   expect(found('The harbour depth is 4 metres. The harbour depth is 6 metres.')).toBe(0)
+})
+
+test.each([
+  ['чай', 'чаи', false],
+  ['दिन', 'दान', false],
+  ['Nérée', 'neree', true],
+  ['за́мок', 'замок', true],
+  ['كِتَاب', 'كتاب', true],
+  ['ΑΝΘΡΩΠΟΙ', 'άνθρωποι', true],
+])('%s and %s are compared by the marks that make another word', (one, other, isSame) => {
+  expect(foldText(one) === foldText(other)).toBe(isSame)
+  expect(foldText(one.normalize('NFD'))).toBe(foldText(one))
 })
