@@ -22,10 +22,10 @@ import { callersContext, type ObservedTurns, observeTurns } from './observed-tur
 import { callerPosts, isCallerError, Outbox } from './outbox.ts'
 import { requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
-import { cancelledEarlyError, checkReason } from './refusal.ts'
+import { cancelledEarlyError, checkReason, prunedTurnError } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
-import type { TurnRequest, TurnRequestOptions } from './turn-request.ts'
+import { CONTINUE_AFTER, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
 import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
 
 /** `again`: there is more to do now. `at`: there may be more then. `done`: nothing until the next post. */
@@ -134,7 +134,7 @@ export class Conversation {
 
   /** Enters a turn request, in the order of the calls. Throws `forbidden` for a principal that is not let in. */
   ask(
-    { auth = {}, signal, manual }: TurnRequestOptions,
+    { auth = {}, signal, manual, [CONTINUE_AFTER]: after }: TurnRequestOptions,
     request: Omit<TurnRequest, keyof TurnRequestOptions | 'principal'>,
   ): Turn {
     const { key, allow } = this.#options
@@ -143,7 +143,8 @@ export class Conversation {
     return this.#begin({
       ...request,
       principal,
-      ...defined({ credentials: auth.credentials, signal, manual, within: callersContext(this.#options) }),
+      ...defined({ credentials: auth.credentials, signal, manual, after }),
+      ...defined({ within: callersContext(this.#options) }),
     })
   }
 
@@ -367,7 +368,10 @@ export class Conversation {
     if (signal?.aborted) throw cancelledEarlyError()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
     if (request.continuing === undefined) await this.#post(request, subscription)
-    else this.#continue(request, subscription)
+    else {
+      const continuing = this.#continue(request, subscription)
+      if (isPromise(continuing)) await continuing
+    }
   }
 
   #cancelWith(signal: AbortSignal, subscription: TurnSubscription): void {
@@ -391,10 +395,11 @@ export class Conversation {
     }
   }
 
-  #continue(request: TurnRequest, subscription: TurnSubscription): void {
-    const { credentials, principal } = request
+  #continue(request: TurnRequest, subscription: TurnSubscription): MaybePromise<void> {
+    const { credentials, principal, after = Number.MAX_SAFE_INTEGER } = request
     const { journal, vault } = this.driver
-    const { open } = journal.session
+    const { open, turn } = journal.session
+    if (turn > after && open?.turn !== after + 1) return this.#repeat(after + 1, subscription)
     if (open !== undefined) {
       if (credentials !== undefined) vault.refresh(open.turn, { principal, credentials }, open.principal)
       subscription.follow(open.turn, this.#subscribers.newest)
@@ -403,6 +408,12 @@ export class Conversation {
     checkContinuation(journal, request, this.#options.clock.now())
     this.#keepCredentials(request, subscription)
     subscription.expect(journal.session.turn + 1)
+  }
+
+  /** Publishes a turn that has ended to a request that has been made before. */
+  async #repeat(number: number, subscription: TurnSubscription): Promise<void> {
+    await this.#subscribers.replay(subscription, number, number < this.driver.journal.session.turn)
+    if (!subscription.turn.isEnded) throw prunedTurnError(this.#options.key.contextId, number)
   }
 
   /** Until the end of the caller's request. */

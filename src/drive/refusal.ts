@@ -67,6 +67,13 @@ export function waitsForAnswersError(contextId: string, requests: readonly strin
   })
 }
 
+export function prunedTurnError(contextId: string, turn: number): HoldfastError {
+  return new HoldfastError('pruned', {
+    message: `Turn ${turn} of ${contextId} has been pruned. It is not run again: continue under a new key.`,
+    details: { contextId, turn },
+  })
+}
+
 export function prunedError(key: string): HoldfastError {
   return new HoldfastError('pruned', {
     message: `The message ${quote(key)} was sent before, and its turn has been pruned since. It is not run again: send the message under a new key.`,

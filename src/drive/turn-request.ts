@@ -10,6 +10,8 @@ export interface TurnRequest {
   readonly posts?: (busy: number | undefined) => readonly NewInboxEntry[]
   /** Continue without a new input. */
   readonly continuing?: Continuation
+  /** With `continuing`: the newest turn that the caller knows. If a later one has begun, the request gets that one. */
+  readonly after?: number
   /** With `continuing`: begins a turn although there is nothing to continue. */
   readonly isUnprompted?: boolean
   readonly keys?: readonly string[]
@@ -26,8 +28,12 @@ export interface TurnRequest {
   readonly check?: (journal: JournalState) => Promise<void>
 }
 
+/** Marks the options of a request to continue that may be a repeated one: `after` of the request. */
+export const CONTINUE_AFTER: unique symbol = Symbol('holdfast.continue-after')
+
 /** The options of a turn request. `auth` defaults to the owner. */
 export interface TurnRequestOptions {
+  readonly [CONTINUE_AFTER]?: number
   readonly auth?: Auth
   readonly signal?: AbortSignal
   readonly manual?: boolean

@@ -1,7 +1,7 @@
 /** A conversation as a host runs it, whether an agent's or a graph's. */
 import { Agent, type AgentConfig } from '../agent/index.ts'
 import { debugThrown } from '../base/index.ts'
-import { type Auth, runWithApprovals, type TurnOutcome } from '../drive/index.ts'
+import { type Auth, CONTINUE_AFTER, runWithApprovals, type TurnOutcome } from '../drive/index.ts'
 import type { Channels, Graph } from '../graph/index.ts'
 import type { ImportOptions } from '../journal/index.ts'
 import {
@@ -66,6 +66,8 @@ export interface SendOptions {
   readonly key?: string
   readonly whileBusy?: 'queue' | 'steer' | 'interrupt' | 'reject'
   readonly metadata?: JsonObject
+  /** With null: the newest turn that the sender knows. If a later one has begun, you get the first of them, and nothing runs. */
+  readonly after?: number
   /** The messages before this one, for an agent: imported once the turn has a place, the same ones only once. */
   readonly history?: { readonly messages: unknown; readonly format?: ImportOptions['format'] }
 }
@@ -111,8 +113,8 @@ export class HostedAgentConversation implements Hosted {
     await this.agent.importMessages(messages, defined({ format }))
   }
 
-  send(input: HostInput, options: TurnRequestOptions): HostedTurn {
-    return this.agent.executeTurn(input as MessageInput | null, options)
+  send(input: HostInput, { after, ...options }: TurnRequestOptions): HostedTurn {
+    return this.agent.executeTurn(input as MessageInput | null, { ...options, ...continuedAfter(after) })
   }
 
   answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {
@@ -170,9 +172,9 @@ export class HostedGraphConversation implements Hosted {
     })
   }
 
-  send(input: HostInput, { auth, key, metadata }: SendOptions): HostedTurn {
+  send(input: HostInput, { auth, key, metadata, after }: SendOptions): HostedTurn {
     const values = this.#values(input)
-    const options = { ...this.#where, ...defined({ auth, key, metadata }) }
+    const options = { ...this.#where, ...defined({ auth, key, metadata }), ...continuedAfter(after) }
     return this.#begin(() => this.#graph.stream(values, options))
   }
 
@@ -248,6 +250,10 @@ function replyIn(state: JsonObject, reply: NonNullable<HostedFlow['reply']>): st
     debugThrown('The function reply of a flow', error)
     return undefined
   }
+}
+
+function continuedAfter(turn: number | undefined): { readonly [CONTINUE_AFTER]?: number } {
+  return turn === undefined ? {} : { [CONTINUE_AFTER]: turn }
 }
 
 /** The text of a message; undefined for values and null. */

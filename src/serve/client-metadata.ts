@@ -5,9 +5,13 @@ import { badRequest } from './problem.ts'
 /** The field in which AG-UI stores a run, with the tools that the server has let the client declare. */
 export const AG_UI = 'agUi'
 
+/** The field in which HTTP stores the key of a request to continue. */
+export const CONTINUE_KEY = 'continueKey'
+
 /** As an option of a turn; empty if there is none. Throws a problem. */
 export function clientMetadata(metadata: JsonObject = {}): { readonly metadata?: JsonObject } {
-  if (Object.hasOwn(metadata, AG_UI))
-    throw badRequest(`metadata.${AG_UI} is written by runs of AG-UI. Choose another name.`)
+  for (const name of [AG_UI, CONTINUE_KEY])
+    if (Object.hasOwn(metadata, name))
+      throw badRequest(`metadata.${name} is written by the server. Choose another name.`)
   return Object.keys(metadata).length === 0 ? {} : { metadata }
 }

@@ -1,5 +1,5 @@
 /** The options of a task agent and of its runs, and their check: an option that would have no effect is refused. */
-import type { GraphEvent, GraphLimits, GraphOptions } from '../../graph/index.ts'
+import type { GraphLimits, GraphOptions } from '../../graph/index.ts'
 import type { Entity } from '../../grounding/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import type { ModelOptions } from '../../model/index.ts'

@@ -1,8 +1,8 @@
 /** Routes that begin a turn: a message, an answer. The turn goes on whether or not the caller stays. */
-import type { HostedTurn } from '../../host/index.ts'
+import type { HostedTurn, SendOptions } from '../../host/index.ts'
 import type { ContextKey, Json, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
-import { clientMetadata } from '../client-metadata.ts'
+import { CONTINUE_KEY, clientMetadata } from '../client-metadata.ts'
 import { isPostedUnder, keyHeader } from '../key-header.ts'
 import { type OpenStream, withStream } from '../open-streams.ts'
 import { HttpProblem } from '../problem.ts'
@@ -29,16 +29,45 @@ export async function send(call: RouteCall): Promise<Response> {
       detail: 'Send one of message, values and continue.',
     })
   const key = keyOf(call)
-  const idempotencyKey = keyHeader(call.request) ?? `http_${crypto.randomUUID()}`
+  const idempotencyKey = keyHeader(call.request)
+  const own = clientMetadata(metadata)
+  const options = goesOn
+    ? await continuation(call, idempotencyKey, own.metadata)
+    : { key: idempotencyKey ?? `http_${crypto.randomUUID()}`, ...own }
   const { host } = call.server
   return respond(call, key, () =>
     host.send(key, (message ?? values ?? null) as string | JsonObject | null, {
       auth: authOf(call.caller, credentials),
-      ...(goesOn ? {} : { key: idempotencyKey }),
       ...(whileBusy === undefined ? {} : { whileBusy }),
-      ...clientMetadata(metadata),
+      ...options,
     }),
   )
+}
+
+/** Turns that are searched for the key of a request to continue. */
+const MOST_CONTINUED = 20
+/** A turn that takes no message begins with its claim and its start. */
+const START_ENTRIES = 5
+const OPEN: readonly string[] = ['running', 'paused']
+
+/** No entry is posted to continue, so the turn that begins has the key in its metadata. An open turn is joined. */
+async function continuation(
+  call: RouteCall,
+  idempotencyKey: string | undefined,
+  metadata: JsonObject | undefined,
+): Promise<Pick<SendOptions, 'after' | 'metadata'>> {
+  if (idempotencyKey === undefined) return metadata === undefined ? {} : { metadata }
+  const { reads } = call.server.host
+  const key = keyOf(call)
+  const { turn: newest = 0, status = '' } = (await reads.info(key)) ?? {}
+  const stored = { metadata: { ...metadata, [CONTINUE_KEY]: idempotencyKey } }
+  for (let turn = newest; turn > Math.max(0, newest - MOST_CONTINUED); turn--) {
+    const entries = await reads.entries(key, { turn, limit: START_ENTRIES })
+    const start = entries.find((entry) => entry.type === 'turn.start' && entry.turn === turn)
+    const { [CONTINUE_KEY]: posted } = (start?.data['metadata'] ?? {}) as JsonObject
+    if (posted === idempotencyKey) return { ...stored, after: turn - 1 }
+  }
+  return { ...stored, after: OPEN.includes(status) ? newest - 1 : newest }
 }
 
 export async function answer(call: RouteCall): Promise<Response> {
@@ -73,9 +102,14 @@ async function respond(
 }
 
 /** The position of the first entry of a request: of one that was sent before, that of its message or first answer. */
-async function firstOf({ request, server }: RouteCall, key: ContextKey, turn: BegunTurn): Promise<number> {
+async function firstOf(
+  { request, body, server }: RouteCall,
+  key: ContextKey,
+  turn: BegunTurn,
+): Promise<number> {
   const idempotencyKey = keyHeader(request)
-  if ('input' in turn.ref || idempotencyKey === undefined) return turn.seq
+  const isContinued = (body as Send).continue === true
+  if ('input' in turn.ref || idempotencyKey === undefined || isContinued) return turn.seq
   for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
     const page = await server.host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
     const first = page.findLast((entry) => isPostedUnder(entry, idempotencyKey))

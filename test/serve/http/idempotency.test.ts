@@ -1,7 +1,8 @@
 /** A request that is sent again under its Idempotency-Key gets the same result; other content under it is a conflict. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createHost } from '../../../src/host/index.ts'
+import { graph, START, value } from '../../../src/graph/index.ts'
+import { createHost, type Host } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
 import { createHttp } from '../../../src/serve/http/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
@@ -17,13 +18,18 @@ const pay = defineTool({
 async function server(...replies: ScriptedStep[]) {
   const model = new ScriptedModel(replies)
   const host = createHost({ store: memoryStore(), agents: { a: { model, tools: [pay] }, b: { model } } })
+  return (await serverOf(host)).post
+}
+
+async function serverOf(host: Host) {
   const http = await createHttp(host)
-  return async (path: string, key: string, json: unknown = {}) => {
+  const post = async (path: string, key: string, json: unknown = {}) => {
     const headers = { 'content-type': 'application/json', 'idempotency-key': key }
     const init = { method: 'POST', headers, body: JSON.stringify(json) }
     const response = await http.fetch(new Request(`http://localhost/conversations${path}`, init))
     return [response.status, await response.json()] as [number, Record<string, unknown>]
   }
+  return { post }
 }
 
 test('a fork at another entry is a conflict, and the same fork is made once, also by requests at once', async () => {
@@ -63,4 +69,61 @@ test('a new conversation has one id for a key and an agent', async () => {
   ]
   expect([first[0], again]).toEqual([201, first])
   expect(other[1]['contextId']).toMatch(/^b:/)
+})
+
+const note = defineTool({ name: 'note', description: 'Notes', input: z.object({}), run: () => 'noted' })
+const working: ScriptedStep = { calls: [{ tool: 'note', args: {} }] }
+const goOn = { continue: true }
+
+async function limited(...replies: ScriptedStep[]) {
+  const model = new ScriptedModel(replies)
+  const agent = { model, tools: [note], limits: { iterations: 1 } }
+  const { post } = await serverOf(createHost({ store: memoryStore(), agents: { a: agent } }))
+  return { post, model }
+}
+
+test('a request to continue runs once under its key, and gets the same turn again', async () => {
+  const { post, model } = await limited(working, working, working, 'Done.')
+  expect(await post('/a:1/messages?wait=true', 'm', { message: 'Go' })).toMatchObject([200, { turn: 1 }])
+  const path = '/a:1/messages?wait=true'
+  const first = await post(path, 'k', goOn)
+  expect(first).toMatchObject([200, { turn: 2, reason: 'max-iterations' }])
+  expect(await post(path, 'k', goOn)).toEqual(first)
+  const accepted = await post('/a:1/messages', 'k', goOn)
+  expect(accepted[0]).toBe(202)
+  expect(model.calls).toHaveLength(2)
+  expect(await post(path, 'k2', goOn)).toMatchObject([200, { turn: 3 }])
+  expect(await post(path, 'k3', goOn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
+  // Also after the conversation has gone on, or has ended.
+  expect(await post(path, 'k3', goOn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
+  expect(await post(path, 'k', goOn)).toMatchObject([200, { turn: 2, reason: 'max-iterations' }])
+  expect(await post('/a:1/messages', 'k', goOn)).toEqual(accepted)
+  expect(await post(path, 'k4', goOn)).toMatchObject([409, { code: 'nothing-to-continue' }])
+  expect(model.calls).toHaveLength(4)
+})
+
+test('requests to continue at once under one key begin one turn', async () => {
+  const { post, model } = await limited(working, working, working)
+  await post('/a:1/messages?wait=true', 'm', { message: 'Go' })
+  const made = await Promise.all([1, 2, 3, 4].map(() => post('/a:1/messages?wait=true', 'k', goOn)))
+  expect(made.map(([status, { turn }]) => [status, turn])).toEqual(made.map(() => [200, 2]))
+  expect(model.calls).toHaveLength(2)
+})
+
+test('a run of a graph is continued once under its key', async () => {
+  let runs = 0
+  const counter = graph({ state: { n: value(0) } })
+    .addNode('count', () => ({ n: ++runs }))
+    .addEdge(START, 'count')
+    .addConditionalEdges('count', () => 'count', ['count'])
+  const store = memoryStore()
+  const compiled = counter.compile({ store, limits: { steps: 1 } })
+  const { post } = await serverOf(createHost({ store, graphs: { g: compiled } }))
+  await post('/g:1/messages?wait=true', 'm', { values: {} })
+  const path = '/g:1/messages?wait=true'
+  const first = await post(path, 'k', goOn)
+  expect(first).toMatchObject([200, { turn: 2, limit: 'steps' }])
+  const before = runs
+  expect(await post(path, 'k', goOn)).toMatchObject([200, { turn: 2, limit: 'steps' }])
+  expect(runs).toBe(before)
 })
