@@ -13,8 +13,15 @@ const MOST_TERMS = 32
  * Marks without which a word is the same one: accents that make no letter of their own, as the stress of Cyrillic, vowel points
  * of Hebrew and Arabic with its lengthening stroke, and variants of a character. Vowel signs of Indic scripts are none of them.
  */
-const OPTIONAL_MARKS =
-  /[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u0652\u0670\u06D6-\u06DC\u06DF-\u06E4\u06E7\u06E8\u06EA-\u06ED\u1AB0-\u1AFF\u1DC0-\u1DFF\u20D0-\u20FF\uFE00-\uFE0F\uFE20-\uFE2F\u{E0100}-\u{E01EF}]/gu
+const OPTIONAL_MARKS = new RegExp(
+  [
+    String.raw`[\u0300-\u036F\u1AB0-\u1AFF\u1DC0-\u1DFF\u20D0-\u20FF\uFE20-\uFE2F]`,
+    String.raw`[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7]`,
+    String.raw`[\u0610-\u061A\u0640\u064B-\u0652\u0670\u06D6-\u06DC\u06DF-\u06E4\u06E7\u06E8\u06EA-\u06ED]`,
+    String.raw`[\uFE00-\uFE0F\u{E0100}-\u{E01EF}]`,
+  ].join('|'),
+  'gu',
+)
 const GREEK = /\p{Script=Greek}/gu
 const MARKS = /\p{M}/gu
 

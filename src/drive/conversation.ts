@@ -22,7 +22,7 @@ import { callersContext, type ObservedTurns, observeTurns } from './observed-tur
 import { callerPosts, isCallerError, Outbox } from './outbox.ts'
 import { requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
-import { cancelledEarlyError, checkReason, prunedTurnError } from './refusal.ts'
+import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 import { CONTINUE_AFTER, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
@@ -137,14 +137,13 @@ export class Conversation {
     { auth = {}, signal, manual, [CONTINUE_AFTER]: after }: TurnRequestOptions,
     request: Omit<TurnRequest, keyof TurnRequestOptions | 'principal'>,
   ): Turn {
-    const { key, allow } = this.#options
-    const principal = principalOf(key, auth)
-    checkAllowed(key, principal, allow)
+    const options = this.#options
+    const principal = principalOf(options.key, auth)
+    checkAllowed(options.key, principal, options.allow)
     return this.#begin({
       ...request,
       principal,
-      ...defined({ credentials: auth.credentials, signal, manual, after }),
-      ...defined({ within: callersContext(this.#options) }),
+      ...defined({ credentials: auth.credentials, signal, manual, after, within: callersContext(options) }),
     })
   }
 
@@ -368,10 +367,7 @@ export class Conversation {
     if (signal?.aborted) throw cancelledEarlyError()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
     if (request.continuing === undefined) await this.#post(request, subscription)
-    else {
-      const continuing = this.#continue(request, subscription)
-      if (isPromise(continuing)) await continuing
-    }
+    else await this.#continue(request, subscription)
   }
 
   #cancelWith(signal: AbortSignal, subscription: TurnSubscription): void {
@@ -399,7 +395,7 @@ export class Conversation {
     const { credentials, principal, after = Number.MAX_SAFE_INTEGER } = request
     const { journal, vault } = this.driver
     const { open, turn } = journal.session
-    if (turn > after && open?.turn !== after + 1) return this.#repeat(after + 1, subscription)
+    if (turn > after && open?.turn !== after + 1) return this.#subscribers.repeat(subscription, after, turn)
     if (open !== undefined) {
       if (credentials !== undefined) vault.refresh(open.turn, { principal, credentials }, open.principal)
       subscription.follow(open.turn, this.#subscribers.newest)
@@ -408,12 +404,6 @@ export class Conversation {
     checkContinuation(journal, request, this.#options.clock.now())
     this.#keepCredentials(request, subscription)
     subscription.expect(journal.session.turn + 1)
-  }
-
-  /** Publishes a turn that has ended to a request that has been made before. */
-  async #repeat(number: number, subscription: TurnSubscription): Promise<void> {
-    await this.#subscribers.replay(subscription, number, number < this.driver.journal.session.turn)
-    if (!subscription.turn.isEnded) throw prunedTurnError(this.#options.key.contextId, number)
   }
 
   /** Until the end of the caller's request. */

@@ -10,6 +10,7 @@ import { begunAnew, type Store } from '../store/index.ts'
 
 import type { Publication } from './journal-state.ts'
 import { findPosted } from './posted-entries.ts'
+import { prunedTurnError } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 /** The driver of this process, as its subscribers need it. */
@@ -185,6 +186,12 @@ export class Subscribers {
       subscription.follow(number, events, isOver ? [] : [...this.#openRequests.values()])
       return
     }
+  }
+
+  /** Publishes the turn after another, which has ended, to a request that was made before. Throws if it was pruned. */
+  async repeat(subscription: TurnSubscription, after: number, newest: number): Promise<void> {
+    await this.replay(subscription, after + 1, after + 1 < newest)
+    if (!subscription.turn.isEnded) throw prunedTurnError(this.#key.contextId, after + 1)
   }
 
   /** Publishes an event that is not stored. */

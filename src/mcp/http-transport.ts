@@ -60,11 +60,10 @@ const DISPATCHER = Symbol.for(
  * Nothing changes where `fetch` is another.
  */
 function patientRequests(longestMs: number): Pick<RequestInit, 'dispatcher'> {
-  // Loads the `fetch` of Node, and with it the dispatcher.
-  new Headers()
   const current = (): Dispatcher | undefined =>
     (globalThis as { readonly [name: symbol]: Dispatcher | undefined })[DISPATCHER]
-  if (current() === undefined) return {}
+  // The first look at `Headers` loads the `fetch` of Node, and with it the dispatcher.
+  if (typeof Headers !== 'function' || current() === undefined) return {}
   const limits = { headersTimeout: longestMs, bodyTimeout: longestMs }
   const dispatch: Dispatcher['dispatch'] = (options, handler) =>
     current()?.dispatch({ ...options, ...limits }, handler) === true

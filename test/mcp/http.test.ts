@@ -79,7 +79,7 @@ const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
 
 /** Requests of `fetch` that set no time limits of their own have these. */
 function fetchGivesUpAfter(ms: number): void {
-  new Headers()
+  expect(Headers).toBeTypeOf('function')
   const globals = globalThis as unknown as Record<symbol, { dispatch: (...args: object[]) => boolean }>
   const own = closed(globals[DISPATCHER], (before) => {
     globals[DISPATCHER] = before as NonNullable<typeof before>
