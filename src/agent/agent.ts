@@ -1,7 +1,6 @@
 /**
  * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the journal.
  */
-import { chain } from '../base/index.ts'
 import {
   type AnswerOrigins,
   answerRequest,
@@ -55,7 +54,6 @@ import {
   type GivenAnswers,
   type MessageInput,
   runReadyHooks,
-  type TurnDefinition,
   tokenBudget,
   turnLoop,
 } from '../turn/index.ts'
@@ -72,7 +70,7 @@ import { type SessionView, sessionView } from './session-view.ts'
 import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
 import { parseInput, steersOutput, storedLimits, turnOptions, UNPROMPTED } from './turn-options.ts'
 import { TurnSchemas } from './turn-schemas.ts'
-import { turnScopes } from './turn-scope.ts'
+import { turnScopes, withSystemRead } from './turn-scope.ts'
 
 /** `Output`: the type of the config's `output`. */
 export class Agent<Output = unknown> implements AsyncDisposable {
@@ -461,7 +459,9 @@ export class Agent<Output = unknown> implements AsyncDisposable {
 
   #converse(): Conversation {
     const { name, maxMessages, maxTokens, metadata, artifacts } = this.#setup
-    const definition = this.#remembering(this.#setup.definition)
+    const definition = withSystemRead(this.#setup.definition, (text) => {
+      this.#system = text
+    })
     const schemaNamed = this.#schemas.named
     const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
@@ -484,15 +484,6 @@ export class Agent<Output = unknown> implements AsyncDisposable {
         if (turn > 0) this.#failure = error === undefined ? undefined : { turn, error }
       },
     })
-  }
-
-  #remembering(definition: TurnDefinition): TurnDefinition {
-    const system: TurnDefinition['system'] = (turn) =>
-      chain(definition.system(turn), (text) => {
-        this.#system = text
-        return text
-      })
-    return { ...definition, system }
   }
 
   /** Runs the ready hooks once per agent; after a failure the next caller retries. */

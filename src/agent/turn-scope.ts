@@ -4,7 +4,7 @@ import { approvalsAround, idsAround, type JournalState } from '../drive/index.ts
 import { transcript } from '../journal/index.ts'
 import type { JournalView, LoopScope } from '../loop/index.ts'
 import type { Entry, Message } from '../protocol/index.ts'
-import type { TurnPart, TurnScope } from '../turn/index.ts'
+import type { TurnDefinition, TurnPart, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { personGrants } from './grants.ts'
 import { journalSightings } from './sightings.ts'
@@ -66,4 +66,17 @@ function viewAfter({ kind, history }: TurnPart, view: JournalView): JournalView 
 function lastRound(entries: readonly Entry[]): readonly Message[] {
   const start = entries.findLastIndex(({ type }) => type === 'model.end')
   return start < 0 ? [] : transcript(entries.slice(start))
+}
+
+/** The definition, with a reader of each system prompt that a turn is given. */
+export function withSystemRead(
+  definition: TurnDefinition,
+  read: (system: string | undefined) => void,
+): TurnDefinition {
+  const system: TurnDefinition['system'] = (turn) =>
+    chain(definition.system(turn), (text) => {
+      read(text)
+      return text
+    })
+  return { ...definition, system }
 }
