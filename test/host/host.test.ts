@@ -251,7 +251,7 @@ describe('a host', () => {
     expect(host.load.open).toBe(1)
   })
 
-  test('begins a conversation anew that another host has erased, and goes on with one that it has begun anew', async () => {
+  test('refuses an erased conversation until it is recreated, by whichever host', async () => {
     const store = memoryStore()
     const support = { model: ScriptedModel.forever('Hello.') }
     const [one, two] = [
@@ -261,12 +261,20 @@ describe('a host', () => {
     const talk = key('support:1')
     const status = async (host: typeof one) => (await (await host.send(talk, 'Hi')).outcome).status
     expect(await status(one)).toBe('completed')
-    expect(await two.erase(talk)).toBe(1)
-    expect(await status(one)).toBe('completed')
-    expect(await one.erase(talk)).toBe(1)
-    expect(await status(two)).toBe('completed')
-    expect(await two.erase(talk)).toBe(1)
-    expect(await status(two)).toBe('completed')
+    for (const [erases, recreates] of [
+      [two, one],
+      [one, two],
+      [two, two],
+    ] as const) {
+      expect(await erases.erase(talk)).toBe(1)
+      for (const host of [one, two]) {
+        await expect(host.send(talk, 'Hi', { key: 'k' })).rejects.toMatchObject({ code: 'erased' })
+        await expect(host.answer(talk, { x: true })).rejects.toMatchObject({ code: 'erased' })
+      }
+      await recreates.recreate(talk)
+      await expect(recreates.recreate(talk)).rejects.toMatchObject({ code: 'exists' })
+      expect(await status(recreates)).toBe('completed')
+    }
     expect(await one.requests(talk)).toEqual([])
     expect(await status(one)).toBe('completed')
     expect((await one.reads.info(talk))?.turn).toBe(2)
@@ -283,6 +291,7 @@ describe('a host', () => {
     const talk = key('support:1')
     await (await one.send(talk, 'Hi')).outcome
     await two.erase(talk)
+    await two.recreate(talk)
     await (await two.send(talk, 'Hi')).outcome
     expect(await one.requests(talk)).toEqual([])
     await one.cancel(talk)
