@@ -59,8 +59,8 @@ export function notFound(): HttpProblem {
 }
 
 /** A conversation of the caller that was erased: nothing writes to it again by itself. */
-export function erasedProblem(): HttpProblem {
-  return new HttpProblem({ status: 410, code: 'erased', detail: ERASED })
+export function erasedProblem(detail: string = ERASED): HttpProblem {
+  return new HttpProblem({ status: 410, code: 'erased', detail })
 }
 
 const ERASED =

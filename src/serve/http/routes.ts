@@ -1,6 +1,7 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
+import { HoldfastError } from '../../protocol/index.ts'
 import { keyHeader } from '../key-header.ts'
 import { erasedProblem, HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
@@ -379,7 +380,9 @@ async function events(call: RouteCall): Promise<Response> {
   const last = call.request.headers.get('last-event-id') ?? ''
   const since = /^\d{1,15}$/.test(last) ? Number(last) : ((call.query['since'] as number | undefined) ?? 0)
   // Refused before it begins: a browser's EventSource would open a stream again that ends with an error.
-  await host.checkSince(keyOf(call), since)
+  await host.checkSince(keyOf(call), since).catch((error: unknown) => {
+    throw HoldfastError.is(error, 'erased') ? erasedProblem(error.message) : error
+  })
   const form = streamForm(call.request) ?? 'sse'
   const { signal, leave } = call.openStream()
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
