@@ -3,6 +3,7 @@
  * are ordinary entries, visible to all.
  */
 import { clearContext, loadSession, type Session } from '../journal/index.ts'
+import { eraseLogs } from '../observe/index.ts'
 import {
   type ArtifactInfo,
   defined,
@@ -64,7 +65,7 @@ export interface StateStore {
   /** Saves only the metadata; the rest is derived from the journal. */
   save(contextId: string, state: { readonly metadata: JsonObject }): Promise<void>
   list(): Promise<readonly AgentMetadata[]>
-  /** Erases the conversation and everything below it. */
+  /** Erases the conversation and everything below it, with its logs in the default folders. */
   delete(contextId: string): Promise<void>
 }
 
@@ -147,6 +148,9 @@ function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => 
         if (cursor === undefined) return all
       }
     },
-    delete: async (contextId) => void (await store.erase({ ...owner, contextId })),
+    delete: async (contextId) => {
+      await store.erase({ ...owner, contextId })
+      await eraseLogs(store)
+    },
   }
 }

@@ -117,6 +117,13 @@ export class Workspace {
     replaceJson(this.#statePath, { current: state })
   }
 
+  /** Forgets a conversation that was erased. */
+  forgetContext(contextId: string): void {
+    const state = Object.entries(this.#readState())
+    const left = state.filter(([agent, id]) => `${agent}:${id}` !== contextId)
+    if (left.length < state.length) replaceJson(this.#statePath, { current: Object.fromEntries(left) })
+  }
+
   get #statePath(): string {
     return join(this.folder, 'state.json')
   }

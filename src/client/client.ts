@@ -107,6 +107,8 @@ export interface ConversationClient {
   fork(at?: number): Promise<ConversationClient>
   /** A conversation that is gone when the request is repeated was erased by it. */
   erase(): Promise<void>
+  /** Begins the conversation anew after it was erased, empty; keys count from now on. 409 if it is not erased. */
+  recreate(): Promise<void>
   messages(limit?: number): Promise<readonly Message[]>
   /** Entries of the journal by position or turn, oldest first; the server bounds their number. */
   entries(range?: {
@@ -117,7 +119,10 @@ export interface ConversationClient {
   }): Promise<readonly Entry[]>
   trace(turn?: number): Promise<readonly TraceEntry[]>
   state(): Promise<Json>
-  /** Every entry once, in order, and deltas between; it reconnects by itself until the signal aborts. */
+  /**
+   * Every entry once, in order, and deltas between; it reconnects by itself until the signal aborts. Throws if the conversation
+   * is erased (`erased`), or if the server refuses `since`.
+   */
   events(options?: FollowOptions): AsyncGenerator<ClientEvent>
 }
 
@@ -161,6 +166,7 @@ function conversationOf(requests: Requests, contextId: string): ConversationClie
       return conversationOf(requests, made.contextId)
     },
     erase: () => requests.delete(path),
+    recreate: async () => void (await requests.post(`${path}/recreate`, {})),
     messages: async (limit) =>
       (await requests.get<{ messages: Message[] }>(`${path}/messages${queryText({ limit })}`)).messages,
     entries: async (range = {}) =>

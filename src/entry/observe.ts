@@ -10,7 +10,8 @@ export type {
   Telemetry,
   Thrower,
 } from '../loop/index.ts'
-export type { LogConfig, Logger, LogOptions } from '../observe/index.ts'
+export type { ErasedLogs, EraseLogsOptions, LogConfig, Logger, LogOptions } from '../observe/index.ts'
+export { eraseLogs } from '../observe/index.ts'
 export type {
   HookChangeTrace,
   LlmCallTrace,

@@ -1,5 +1,7 @@
 /** The agents, graphs and flows of a host by name, and how a conversation with one is opened. */
 import type { AgentConfig } from '../agent/index.ts'
+import { debugThrown } from '../base/index.ts'
+import { givenFolders } from '../observe/index.ts'
 import { type ContextKey, contextKey, HoldfastError, type Principal, quote } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import {
@@ -43,6 +45,8 @@ export class Catalog {
   /** By name; the host's own for graphs, flows and agents that are made by a function. */
   readonly #trust: ReadonlyMap<string, TrustRules>
   readonly #hostTrust: TrustRules
+  /** The folders that the configs of agents name for their logs, those of functions once they were called. */
+  readonly #logFolders = new Set<string>()
 
   constructor(config: CatalogConfig) {
     const { agents = {}, graphs = {}, flows = {}, store } = config
@@ -61,6 +65,7 @@ export class Catalog {
         typeof agent === 'object' && agent.trust !== undefined ? [[name, new TrustRules(agent.trust)]] : [],
       ),
     )
+    for (const agent of Object.values(agents)) if (typeof agent === 'object') this.#noteLogs(agent)
   }
 
   get names(): readonly string[] {
@@ -123,6 +128,7 @@ export class Catalog {
     const { contextId, tenant, actor } = key
     const { trust, plugins = [], ...given } = typeof agent === 'function' ? await agent(key) : agent
     if (typeof agent === 'function' && trust !== undefined) throw trustOfFunction(name)
+    this.#noteLogs(given)
     return new HostedAgentConversation({
       name,
       ...given,
@@ -135,6 +141,26 @@ export class Catalog {
       ...(timer === undefined ? {} : { timer }),
       ...(ids === undefined ? {} : { ids }),
     })
+  }
+
+  /** The folders that the configs of agents name for their logs, as far as they are known. */
+  get logFolders(): readonly string[] {
+    return [...this.#logFolders]
+  }
+
+  /** Learns the folders of a conversation's logs. A function that throws has no agent that could have written some here. */
+  async learnLogs(key: ContextKey): Promise<void> {
+    const { entry } = this.#entry(key.contextId)
+    if ('graph' in entry || typeof entry.agent !== 'function') return
+    try {
+      this.#noteLogs(await entry.agent(key))
+    } catch (error) {
+      debugThrown('The function of an agent', error)
+    }
+  }
+
+  #noteLogs(config: Pick<AgentConfig, 'log' | 'sessions'>): void {
+    for (const folder of givenFolders(config)) this.#logFolders.add(folder)
   }
 
   /** The tools of an agent; undefined if they are not known, and for a graph. */

@@ -6,10 +6,12 @@
  * E2  A delta comes after the entries before it, and no part of a reply comes after the entry that completes it.
  * E3  A slow reader costs one pending reply and a bounded number of other deltas: those of a reply are joined, and entries are read
  *     from the journal when the reader wants them.
+ * E4  A stream ends without an error only if its signal aborts or the store closes. It ends with `erased` if the conversation is
+ *     erased, also if that is why `since` names no entry of it, and with `invalid-option` if `since` is beyond its end.
  */
 import type { Timer } from '../base/index.ts'
-import type { ContextKey, Entry } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { type ContextKey, type Entry, HoldfastError, quote } from '../protocol/index.ts'
+import { type Head, isOfErased, type Store } from '../store/index.ts'
 import type { LiveTurns } from './live-turns.ts'
 import { PendingDeltas, type TakenDelta } from './pending-deltas.ts'
 
@@ -55,10 +57,40 @@ export async function* conversationEvents(
   }
 }
 
+/** Throws if `since` is no position that a reader of this conversation can have (E4). */
+export async function checkSince(store: Store, key: ContextKey, since = 0): Promise<void> {
+  if (since === 0) return
+  const head = await store.head(key)
+  if (isErased(head, since)) throw erasedError(key)
+  const end = head?.seq ?? 0
+  if (since > end) throw beyondEnd(key, since, end)
+}
+
+/** True if the conversation of a reader at this position was erased, and perhaps begun anew. */
+function isErased(head: Head | undefined, at: number): boolean {
+  return head !== undefined && (head.status === 'erased' || isOfErased(head, at))
+}
+
+function erasedError({ contextId }: ContextKey): HoldfastError {
+  return new HoldfastError('erased', {
+    message: `The conversation ${quote(contextId)} that this stream reads was erased. If one has begun anew under its id, read it from the start: since 0.`,
+    details: { contextId },
+  })
+}
+
+function beyondEnd({ contextId }: ContextKey, since: number, end: number): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `since is ${since}, but the conversation ${quote(contextId)} ends at ${end}. Pass the position of the last entry that you have, or 0.`,
+    details: { contextId, since, end },
+  })
+}
+
 /** One reason for all: an abort without one makes an error with a stack. */
 const CLOSED = new Error('The reader has left.')
 
 class Reader {
+  readonly #key: ContextKey
+  readonly #store: Store
   readonly #timer: Timer
   readonly #heartbeatMs: number | undefined
   readonly #stop = new AbortController()
@@ -74,6 +106,8 @@ class Reader {
 
   constructor(key: ContextKey, { store, live, timer }: Sources, options: EventsOptions) {
     const { since = 0, signal, heartbeatMs } = options
+    this.#key = key
+    this.#store = store
     this.#timer = timer
     this.#heartbeatMs = heartbeatMs
     this.#ended = signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal])
@@ -86,13 +120,15 @@ class Reader {
     })
     this.#last = since
     void this.#readOn()
+    // Beside the reading: a stream is no later for it.
+    checkSince(store, key, since).catch((error: unknown) => this.#fail(error))
   }
 
   /** The next events, at least one; undefined at the end. */
   async next(): Promise<readonly HostEvent[] | undefined> {
     for (;;) {
       const arrived = this.#arrived
-      if (arrived !== undefined) return this.#take(arrived)
+      if (arrived !== undefined) return arrived.done ? this.#end() : this.#take(arrived.value)
       if (this.#ended.aborted) return undefined
       if (this.#failure !== undefined) throw this.#failure.error
       if (this.#pending.isReady(this.#last)) return this.#pending.take(this.#last)
@@ -106,13 +142,19 @@ class Reader {
     void this.#entries.return?.().catch(() => {})
   }
 
-  #take(arrived: IteratorResult<Entry>): readonly HostEvent[] | undefined {
-    if (arrived.done) return undefined
-    const entry = arrived.value
+  #take(entry: Entry): readonly HostEvent[] {
     this.#last = entry.seq
     this.#pending.passed(entry)
     void this.#readOn()
     return [{ type: 'entry', entry }]
+  }
+
+  /** The entries have ended (E4). */
+  async #end(): Promise<undefined> {
+    if (this.#ended.aborted) return
+    // A store that closes has ended them, and has no head any more.
+    const head = await this.#store.head(this.#key).catch(() => undefined)
+    if (isErased(head, this.#last)) throw erasedError(this.#key)
   }
 
   async #readOn(): Promise<void> {
@@ -120,8 +162,13 @@ class Reader {
     try {
       this.#arrived = await this.#entries.next()
     } catch (error) {
-      this.#failure = { error }
+      this.#fail(error)
     }
+    this.#wake?.()
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error }
     this.#wake?.()
   }
 

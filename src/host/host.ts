@@ -5,8 +5,8 @@
 
 import type { Agent } from '../agent/index.ts'
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
-import { checkStore, type TurnError } from '../drive/index.ts'
-import { forkContext, recreateContext } from '../journal/index.ts'
+import { checkStore } from '../drive/index.ts'
+import { forkContext } from '../journal/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -26,7 +26,8 @@ import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
-import { conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
+import { Erasures } from './erasures.ts'
+import { checkSince, conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
 import { Gate } from './gate.ts'
 import {
   type Hosted,
@@ -148,8 +149,7 @@ export class Host {
   readonly #engine: Engine
   readonly #retention: Retention | undefined
   readonly #timer: Timer
-  /** Conversations that are being erased, by key: true once they are. */
-  readonly #erasing = new Map<string, Promise<boolean>>()
+  readonly #erasures: Erasures
   #state: 'created' | 'running' | 'closed' = 'created'
 
   constructor(config: HostConfig) {
@@ -171,6 +171,8 @@ export class Host {
       clock: config.clock ?? systemClock,
       timer: this.#timer,
     })
+    const parts = { store: config.store, catalog: this.#catalog, pool: this.#pool, timer: this.#timer }
+    this.#erasures = new Erasures(parts)
     this.#gate = new Gate(maxTurns, maxWaiting)
     this.#engine = config.engine ?? embeddedEngine()
     this.#retention = this.#retentionOf(config.ttlMs ?? {})
@@ -243,6 +245,7 @@ export class Host {
       drive: (key) => this.#drive(key),
     })
     this.#retention?.start()
+    this.#erasures.start()
   }
 
   /** A new id for a conversation with one of the agents or graphs. Nothing is stored before the first message. */
@@ -306,7 +309,15 @@ export class Host {
     return { notices, ...(next === undefined ? {} : { next }) }
   }
 
-  /** Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. */
+  /** Throws `erased` or `invalid-option` if `events` would refuse the position. */
+  async checkSince(key: ContextKey, since: number): Promise<void> {
+    await checkSince(this.store, this.#catalog.checked(key), since)
+  }
+
+  /**
+   * Entries after a position, from any process, and deltas of turns that run here. Leaving it stops no turn. Throws `erased` if the
+   * conversation is erased, also if it was since the reader had `since`, and `invalid-option` for a position beyond its end.
+   */
   events(key: ContextKey, options: EventsOptions = {}): AsyncGenerator<HostEvent, void, undefined> {
     return conversationEvents(
       this.#catalog.checked(key),
@@ -360,24 +371,22 @@ export class Host {
     return contextId
   }
 
-  /** Erases a conversation and all below it. A message under its id begins a new one. Returns the number of those erased. */
+  /**
+   * Erases a conversation and all below it, with their session files and their lines in text logs. Its id stays refused with
+   * `erased` until `recreate`. Returns the number of those erased.
+   */
   async erase(key: ContextKey): Promise<number> {
+    return this.#erasures.erase(this.#catalog.checked(key))
+  }
+
+  /**
+   * Begins an erased conversation anew under its id, empty. Keys of messages count from now on. Rejects with `exists` if it is
+   * not erased, and with `not-found` if there never was one.
+   */
+  async recreate(key: ContextKey): Promise<void> {
     const checked = this.#catalog.checked(key)
-    const name = keyText(checked)
-    const erased = this.#pool.close(checked).then(() => this.store.erase(checked))
-    const ended = erased.then(
-      () => true,
-      () => false,
-    )
-    // An earlier one may still be under way.
-    const all = Promise.all([this.#erasing.get(name), ended]).then((each) => each.includes(true))
-    this.#erasing.set(name, all)
-    try {
-      return await erased
-    } finally {
-      await all
-      if (this.#erasing.get(name) === all) this.#erasing.delete(name)
-    }
+    await this.#decided(checked, checked)
+    await this.#erasures.recreate(checked)
   }
 
   /**
@@ -389,7 +398,12 @@ export class Host {
     checkOptions(options, SHUTDOWN)
     const { graceMs = SHUTDOWN_GRACE_MS } = options
     this.#state = 'closed'
-    const closed = Promise.all([this.#engine.stop(), this.#retention?.stop(), this.#pool.closeAll()])
+    const closed = Promise.all([
+      this.#engine.stop(),
+      this.#retention?.stop(),
+      this.#pool.closeAll(),
+      this.#erasures.stop(),
+    ])
     const isClosed = new AbortController()
     const grace = this.#timer.wait(graceMs, { signal: isClosed.signal })
     await Promise.race([closed, grace]).finally(() => isClosed.abort())
@@ -406,11 +420,7 @@ export class Host {
       clock: this.#config.clock ?? systemClock,
       timer: this.#timer,
       ttlOf: (contextId) => ttlMs[this.#catalog.find(contextId)?.name ?? ''],
-      erase: async (key, at) => {
-        if (this.#pool.isUsed(key)) return
-        await this.#pool.close(key)
-        await this.store.erase(key, { at })
-      },
+      erase: (key, at) => this.#erasures.eraseUnused(key, at),
     })
   }
 
@@ -446,11 +456,9 @@ export class Host {
     const checked = this.#catalog.checked(key)
     const begun = Promise.withResolvers<HostedTurn>()
     const run = this.#gate.run(keyText(checked), async () => {
-      await this.#erasing.get(keyText(checked))
-      const found = await this.store.head(checked)
-      const head = found?.status === 'erased' ? await recreateContext(this.store, checked) : found
+      const head = await this.#erasures.writable(checked)
       const work = async (hosted: Hosted): Promise<void> => {
-        const turn = this.#erasable(checked, await begin(hosted))
+        const turn = this.#erasures.erasable(checked, await begin(hosted))
         begun.resolve(turn)
         await this.#follow(checked, turn)
       }
@@ -465,20 +473,6 @@ export class Host {
     const checked = this.#catalog.checked(key)
     const { erasedUpTo } = (await this.store.head(checked)) ?? {}
     return this.#pool.use(checked, work, erasedUpTo)
-  }
-
-  /** A turn that ends because its conversation is erased is not one that another process goes on with. */
-  #erasable(key: ContextKey, turn: HostedTurn): HostedTurn {
-    const outcome = turn.outcome.then(async (ended) => {
-      const isErased = this.#erasing.get(keyText(key))
-      if (ended.error?.code !== 'shutdown' || !(await isErased)) return ended
-      return { ...ended, error: erasedError(key) }
-    })
-    return {
-      outcome,
-      cancel: (reason) => turn.cancel(reason),
-      [Symbol.asyncIterator]: () => turn[Symbol.asyncIterator](),
-    }
   }
 
   async #drive(key: ContextKey): Promise<void> {
@@ -500,8 +494,4 @@ export class Host {
     if (requests.length === 0) return
     callEmbedder('onRequest', () => this.#config.onRequest?.({ key, requests }))
   }
-}
-
-function erasedError({ contextId }: ContextKey): TurnError {
-  return { code: 'erased', message: `The conversation ${quote(contextId)} was erased, and its turn with it.` }
 }

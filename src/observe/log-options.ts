@@ -66,13 +66,25 @@ export function logTelemetry(
     const path = join(folderOf('logs', text.folder), `${fileNameOf(name)}.log`)
     found.push(textLog({ agent: name, clock, target: { path, bounds: text.bounds } }))
   }
-  if (yaml !== undefined)
-    found.push(
-      sessionLog(key, { agent: name, model, folder: folderOf('sessions', yaml.folder), bounds: yaml.bounds }),
-    )
+  if (yaml !== undefined) {
+    const folder = folderOf('sessions', yaml.folder)
+    found.push(sessionLog({ key, agent: name, model, folder, bounds: yaml.bounds }))
+  }
   if (logger !== undefined) found.push(loggerTelemetry(loggerOption(logger)))
   if (!quiet) found.push(consoleLog(key, standardError()))
   return found
+}
+
+/** The folders that the options name; the default ones are `defaultFolders`. */
+export function givenFolders({ log, sessions }: Pick<LogConfig, 'log' | 'sessions'>): readonly string[] {
+  return [log, sessions].flatMap((option) =>
+    typeof option === 'object' && option.folder !== undefined ? [option.folder] : [],
+  )
+}
+
+/** Where agents with this store write their files if their options name no folder. */
+export function defaultFolders(storePath: string | undefined): readonly string[] {
+  return ['logs', 'sessions'].map((kind) => join(homeFolder(storePath), kind))
 }
 
 /** The observer of a graph's logger. */

@@ -14,12 +14,14 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ContextKey } from '../protocol/index.ts'
 import type { FileBounds } from './log-file.ts'
 import { fileNameOf, inFolder, noFollow, refuseLinks } from './log-folder.ts'
 import { type PendingFile, writeSoon } from './pending-writes.ts'
 import { type RecordedTurn, sessionHeader, sessionTurn } from './session-record.ts'
 
 export interface SessionFileOptions {
+  readonly key: ContextKey
   readonly agent: string
   readonly model: string
   readonly folder: string
@@ -123,11 +125,11 @@ export class SessionFile implements PendingFile {
   #create(text: string, at: number): void {
     this.#started ??= at
     const started = this.#started
-    const { agent, model, folder } = this.#options
+    const { key, agent, model, folder } = this.#options
     const { path, fd } = inFolder(folder, () => openNew(`${this.#stem}${stamp(started)}`))
     this.#size = 0
     try {
-      this.#write(fd, sessionHeader({ agent, model, started }) + text)
+      this.#write(fd, sessionHeader({ key, agent, model, started }) + text)
     } catch (error) {
       rmSync(path, { force: true })
       throw error

@@ -1,14 +1,14 @@
 /** The observer that writes a session file: it collects the entries of each turn, and adds the turn when it ends. */
 import type { Call } from '../journal/index.ts'
 import type { ContextTelemetry, ObservedContext, Telemetry } from '../loop/index.ts'
-import { type ContextKey, defined, type Entry, sameKey, type Usage } from '../protocol/index.ts'
+import { defined, type Entry, sameKey, type Usage } from '../protocol/index.ts'
 import { writeNow } from './pending-writes.ts'
 import { SessionFile, type SessionFileOptions } from './session-file.ts'
 
-/** Only of the conversation with this key: a sub-agent is a tool of its caller. */
-export function sessionLog(key: ContextKey, options: SessionFileOptions): Telemetry {
+/** Only of the conversation with the key of the file: a sub-agent is a tool of its caller. */
+export function sessionLog(options: SessionFileOptions): Telemetry {
   const file = new SessionFile(options)
-  return { context: (of) => (sameKey(of.key, key) ? new SessionTurns(of, file) : undefined) }
+  return { context: (of) => (sameKey(of.key, options.key) ? new SessionTurns(of, file) : undefined) }
 }
 
 interface CollectedTurn {

@@ -1,6 +1,14 @@
 /** One turn of a session file, computed from the turn's entries. */
 import { type Call, traceOf, transcript } from '../journal/index.ts'
-import { type Entry, type EntryData, replyText, type TraceEntry, type Usage } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  LOCAL_OWNER,
+  replyText,
+  type TraceEntry,
+  type Usage,
+} from '../protocol/index.ts'
 import { yamlJson, yamlList, yamlNumber, yamlText } from './yaml.ts'
 
 /** `usage`: what the turn has used, if its end is not among the entries. */
@@ -12,17 +20,34 @@ export interface RecordedTurn {
   readonly usage?: Usage
 }
 
+/** The conversation comes first, so that the beginning of a file names it. */
 export function sessionHeader({
+  key,
   agent,
   model,
   started,
 }: {
+  readonly key: ContextKey
   readonly agent: string
   readonly model: string
   readonly started: number
 }): string {
   const at = new Date(started).toISOString()
-  return `agent: ${yamlText(agent)}\nmodel: ${yamlText(model)}\nstarted: ${yamlText(at)}\nturns:\n`
+  return `${conversationLines(key)}agent: ${yamlText(agent)}\nmodel: ${yamlText(model)}\nstarted: ${yamlText(at)}\nturns:\n`
+}
+
+function conversationLines({ tenant, actor, contextId }: ContextKey): string {
+  const isLocal = tenant === LOCAL_OWNER.tenant && actor === LOCAL_OWNER.actor
+  const owner = isLocal ? '' : `tenant: ${yamlText(tenant)}\nactor: ${yamlText(actor)}\n`
+  return `conversation: ${yamlText(contextId)}\n${owner}`
+}
+
+const CONVERSATION = /^conversation: "([^"]+)"\n(?:tenant: "([^"]+)"\nactor: "([^"]+)"\n)?agent: /
+
+/** The conversation of a session file, by the beginning of its text; undefined for any other file. */
+export function sessionKey(text: string): ContextKey | undefined {
+  const [, contextId, tenant = LOCAL_OWNER.tenant, actor = LOCAL_OWNER.actor] = CONVERSATION.exec(text) ?? []
+  return contextId === undefined ? undefined : { tenant, actor, contextId }
 }
 
 /** An item of the list `turns`. */

@@ -4,6 +4,7 @@ import type { ObservedContext, Telemetry } from '../loop/index.ts'
 import { visible, visibleLines } from '../terminal/index.ts'
 import { addLine, type LogTarget } from './log-file.ts'
 import { type LogRecord, logLines } from './log-lines.ts'
+import { logPlace } from './log-place.ts'
 
 export interface TextLogOptions {
   /** The agent's name: lines of others below it begin with theirs. */
@@ -28,8 +29,7 @@ function textLine(
   { level, at = 0, turn, message, error }: LogRecord,
 ): string {
   const below = name === agent ? '' : `${visible(name)}: `
-  const place = turn === 0 ? key.contextId : `${key.contextId}#${turn}`
-  const line = `${new Date(at).toISOString()} ${level.toUpperCase().padEnd(5)} ${visible(place)} ${below}${visible(message)}`
+  const line = `${new Date(at).toISOString()} ${level.toUpperCase().padEnd(5)} ${logPlace(key, turn)} ${below}${visible(message)}`
   return error === undefined ? line : `${line}\n${stackText(error)}`
 }
 

@@ -14,7 +14,7 @@ const STATUS: Partial<Record<Code, number>> = {
   'key-reused': 409,
   'not-pending': 409,
   'not-found': 404,
-  erased: 404,
+  erased: 410,
   pruned: 410,
   exists: 409,
   'in-use': 409,
@@ -58,6 +58,14 @@ export function notFound(): HttpProblem {
   return new HttpProblem({ status: 404, code: 'not-found', detail: 'There is no such conversation.' })
 }
 
+/** A conversation of the caller that was erased: nothing writes to it again by itself. */
+export function erasedProblem(detail: string = ERASED): HttpProblem {
+  return new HttpProblem({ status: 410, code: 'erased', detail })
+}
+
+const ERASED =
+  'The conversation was erased, and its turns with it. Use another id, or begin it anew with POST /conversations/{id}/recreate.'
+
 /** An agent that is not here. `known`: the names that the caller may use; undefined for a caller who is not named. */
 export function unknownAgent(agent: string, known?: readonly string[]): Problem {
   const names = known?.map((name) => quote(name)).join(', ')
@@ -90,7 +98,8 @@ export function problemOf(error: unknown): Problem {
 /** The problem of a code and message of the runtime, such as those of a refused turn. */
 export function problemWith(code: string, message: string): Problem {
   const status = STATUS[code as Code] ?? 500
-  if (code === 'not-found' || code === 'erased') return notFound().problem
+  if (code === 'not-found') return notFound().problem
+  if (code === 'erased') return erasedProblem().problem
   return {
     status,
     code,

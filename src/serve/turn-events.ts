@@ -4,7 +4,7 @@
  */
 import type { EventsOptions, Host, HostEvent, HostedTurn, HostOutcome } from '../host/index.ts'
 import type { ContextKey, Entry, Json } from '../protocol/index.ts'
-import { HttpProblem, problemWith } from './problem.ts'
+import { erasedProblem, HttpProblem, problemWith } from './problem.ts'
 
 /** A turn by its number, or by the position of the input or answer that it takes. */
 export type TurnRef = { readonly turn: number } | { readonly input: number }
@@ -36,13 +36,12 @@ export async function begunTurn(requested: Promise<HostedTurn>): Promise<BegunTu
 export function checkFinished(outcome: HostOutcome): HostOutcome {
   const { code } = outcome.error ?? {}
   if (code === 'shutdown') throw new HttpProblem(problemWith('shutdown', GOES_ON))
-  if (code === 'erased') throw new HttpProblem({ status: 404, code, detail: ERASED })
+  if (code === 'erased') throw erasedProblem()
   return outcome
 }
 
 const GOES_ON =
   'This server is shutting down. The message is stored, and its turn goes on in another process: send the request again under the same Idempotency-Key, or read the conversation.'
-const ERASED = 'The conversation was erased, and its turn with it.'
 
 export interface TurnEventsOptions extends EventsOptions {
   readonly ref: TurnRef

@@ -72,11 +72,11 @@ export function useConversation(client: HoldfastClient, contextId: string): Foll
     }
     const failed = (error: ClientError): void => {
       // The answer may be older than a message that was stored meanwhile.
-      const isStale = error.status === 404 && messages.current.stored > stored
+      const isStale = isMissing(error) && messages.current.stored > stored
       if (error.isTransient) timer = setTimeout(again, AGAIN_MS)
       if (isStale) follow()
       else setConnection(afterFailure(error))
-      messages.current.isMissing = error.status === 404 && !isStale
+      messages.current.isMissing = isMissing(error) && !isStale
     }
     run().catch((thrown: unknown) => {
       if (!stop.signal.aborted)
@@ -140,9 +140,14 @@ function lastSeq(events: readonly ClientEvent[]): number | undefined {
   return last?.type === 'entry' ? last.entry.seq : undefined
 }
 
+/** 410: it was erased, and a new message does not bring it back. */
+function isMissing({ status }: ClientError): boolean {
+  return status === 404 || status === 410
+}
+
 function afterFailure(error: ClientError): Connection {
   if (error.isTransient) return { state: 'reconnecting' }
-  return error.status === 404 ? { state: 'missing' } : { state: 'failed', error }
+  return isMissing(error) ? { state: 'missing' } : { state: 'failed', error }
 }
 
 /** The number of entries to read, and how often they were asked for. */

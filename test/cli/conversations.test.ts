@@ -1,10 +1,11 @@
 /** Listing, showing and erasing conversations, and what the terminal says of itself. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
 import { Agent } from '../../src/index.ts'
+import { flushLogs } from '../../src/observe/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { inProcess, siteInProcess as site } from './in-process.ts'
@@ -136,9 +137,18 @@ turn 2 · input-required · TOKENS
 
   it('are erased for good', async () => {
     const own = folders.make()
-    await site(['run', '--context', 'x', 'hello'], { cwd: own })
+    await site(['run', '--context', 'x', 'hello from the vault'], { cwd: own })
+    const files = () => {
+      flushLogs()
+      return readdirSync(own, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((path) => readFileSync(path).includes('hello from the vault'))
+    }
+    expect(files().length).toBeGreaterThan(2)
     const erased = await site(['erase', 'x', '--yes'], { cwd: own })
     expect(erased.stdout).toBe('Erased site:x (1 turn). Its id cannot be used again.\n')
+    expect(files()).toEqual([])
     expect((await site(['sessions', '--json'], { cwd: own })).stdout).toBe('[]\n')
     const again = await site(['run', '--context', 'x', 'hello'], { cwd: own })
     expect(again.code).toBe(1)

@@ -265,7 +265,7 @@ describe('a host', () => {
     expect(host.load.open).toBe(1)
   })
 
-  test('begins a conversation anew that another host has erased, and goes on with one that it has begun anew', async () => {
+  test('refuses an erased conversation until it is recreated, by whichever host', async () => {
     const store = memoryStore()
     const support = { model: ScriptedModel.forever('Hello.') }
     const [one, two] = [
@@ -275,27 +275,35 @@ describe('a host', () => {
     const talk = key('support:1')
     const status = async (host: typeof one) => (await (await host.send(talk, 'Hi')).outcome).status
     expect(await status(one)).toBe('completed')
-    expect(await two.erase(talk)).toBe(1)
-    expect(await status(one)).toBe('completed')
-    expect(await one.erase(talk)).toBe(1)
-    expect(await status(two)).toBe('completed')
-    expect(await two.erase(talk)).toBe(1)
-    expect(await status(two)).toBe('completed')
+    for (const [erases, recreates] of [
+      [two, one],
+      [one, two],
+      [two, two],
+    ] as const) {
+      expect(await erases.erase(talk)).toBe(1)
+      for (const host of [one, two]) {
+        await expect(host.send(talk, 'Hi', { key: 'k' })).rejects.toMatchObject({ code: 'erased' })
+        await expect(host.answer(talk, { x: true })).rejects.toMatchObject({ code: 'erased' })
+      }
+      await recreates.recreate(talk)
+      await expect(recreates.recreate(talk)).rejects.toMatchObject({ code: 'exists' })
+      expect(await status(recreates)).toBe('completed')
+    }
     expect(await one.requests(talk)).toEqual([])
     expect(await status(one)).toBe('completed')
     expect((await one.reads.info(talk))?.turn).toBe(2)
     await Promise.all([one.shutdown(), two.shutdown()])
   })
 
-  test('begins a conversation anew with the messages that come while it is erased twice', async () => {
+  test('refuses the messages that come while a conversation is erased twice', async () => {
     const support = { model: ScriptedModel.forever('Hello.') }
     const host = createHost({ store: memoryStore(), agents: { support } })
     const talk = key('support:1')
-    const status = async () => (await (await host.send(talk, 'Hi')).outcome).status
-    await status()
-    const [, first, , second] = await Promise.all([host.erase(talk), status(), host.erase(talk), status()])
-    expect([first, second]).toEqual(['completed', 'completed'])
-    expect((await host.reads.info(talk))?.turn).toBe(2)
+    const send = async () => (await (await host.send(talk, 'Hi')).outcome).status
+    expect(await send()).toBe('completed')
+    const sent = await Promise.allSettled([host.erase(talk), send(), host.erase(talk), send()])
+    expect(sent.map((each) => each.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await host.reads.info(talk)).toBeUndefined()
     await host.shutdown()
   })
 
@@ -309,6 +317,7 @@ describe('a host', () => {
     const talk = key('support:1')
     await (await one.send(talk, 'Hi')).outcome
     await two.erase(talk)
+    await two.recreate(talk)
     await (await two.send(talk, 'Hi')).outcome
     expect(await one.requests(talk)).toEqual([])
     await one.cancel(talk)

@@ -31,6 +31,7 @@ export function filesIn(folder: string): string[] {
 }
 
 export interface SessionYaml {
+  readonly conversation: string
   readonly agent: string
   readonly model: string
   readonly started: string

@@ -60,6 +60,7 @@ describe('a session file', () => {
       await agent.executeTurn('Thanks').outcome,
     ]
     expect(yaml()).toEqual({
+      conversation: 'talk',
       agent: 'clerk',
       model: 'scripted/model',
       started: '1970-01-01T00:00:01.000Z',

@@ -1,11 +1,15 @@
-/** `holdfast erase ID`: removes a conversation for good. */
+/** `holdfast erase ID`: removes a conversation for good, with its logs. */
 
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { eraseLogs } from 'holdfast/observe'
 import { type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { counted } from '../terminal/text.ts'
+import type { Workspace } from '../workspace.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
 
 export async function erase(context: CommandContext): Promise<number> {
@@ -19,6 +23,8 @@ export async function erase(context: CommandContext): Promise<number> {
       `Cannot ask before erasing ${JSON.stringify(name)}: this is no terminal. Add --yes to erase it.`,
     )
   const store = workspace.openStore('change')
+  const folders = logFolders(workspace)
+  const removeLogs = async () => void (store && (await eraseLogs(store, { folders })))
   try {
     const { key, turn } = await findContext(store, name, agents)
     const turns = counted(turn, 'turn')
@@ -30,11 +36,26 @@ export async function erase(context: CommandContext): Promise<number> {
       return EXIT.cancelled
     }
     await store?.erase(key)
+    workspace.forgetContext(key.contextId)
+    await removeLogs()
+    // A server that has the conversation open writes its last lines within 100 ms.
+    await setTimeout(300)
     out.write(styled`Erased ${key.contextId} (${turns}). Its id cannot be used again.\n`)
     return EXIT.done
   } finally {
+    // Also if there is no such conversation: an earlier erase may have died before it came to the logs.
+    await removeLogs()
     await store?.close()
   }
+}
+
+/** The folders of logs that agents of the command and of the config write to. */
+function logFolders({ folder, agents }: Workspace): readonly string[] {
+  const options = Object.values(agents).flatMap(({ log, sessions }) => [log, sessions])
+  const given = options.flatMap((option) =>
+    typeof option === 'object' && option.folder !== undefined ? [option.folder] : [],
+  )
+  return [join(folder, 'logs'), join(folder, 'sessions'), ...given]
 }
 
 async function agrees({ stdin, err }: CommandContext, question: Styled): Promise<boolean> {

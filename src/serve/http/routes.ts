@@ -1,8 +1,9 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
+import { HoldfastError } from '../../protocol/index.ts'
 import { keyHeader } from '../key-header.ts'
-import { HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
+import { erasedProblem, HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
@@ -144,12 +145,27 @@ export const ROUTES: readonly Route[] = [
     method: 'DELETE',
     path: ID,
     id: 'deleteConversation',
-    summary: 'Erases a conversation; a message under its id begins a new one',
+    summary: 'Erases a conversation with its logs; its id is refused with 410 until it is recreated',
     responses: { 204: { description: 'It is gone' } },
     handle: async (call) => {
-      await existing(call)
-      await call.server.host.erase(keyOf(call))
+      const { host } = call.server
+      const isGone = await isErased(call)
+      if (!isGone) await existing(call)
+      // Repeated, it finishes what a process that died has left.
+      await host.erase(keyOf(call))
+      if (isGone) throw notFound()
       return new Response(null, { status: 204 })
+    },
+  },
+  {
+    method: 'POST',
+    path: `${ID}/recreate`,
+    id: 'recreateConversation',
+    summary: 'Begins an erased conversation anew under its id, empty; Idempotency-Keys count from now on',
+    responses: { 201: { description: 'It exists, without messages', schema: { type: 'object' } } },
+    handle: async (call) => {
+      await call.server.host.recreate(keyOf(call))
+      return json({ contextId: call.params['id'] }, 201)
     },
   },
   {
@@ -320,6 +336,10 @@ async function existing(call: RouteCall) {
   return info
 }
 
+async function isErased(call: RouteCall): Promise<boolean> {
+  return (await call.server.host.store.head(keyOf(call)))?.status === 'erased'
+}
+
 async function fork(call: RouteCall): Promise<Response> {
   const { host } = call.server
   const { name } = await existing(call)
@@ -355,9 +375,14 @@ async function isForked({ server: { host }, caller }: RouteCall, prefix: string,
 
 async function events(call: RouteCall): Promise<Response> {
   const { host, heartbeatMs } = call.server
+  if (await isErased(call)) throw erasedProblem()
   await existing(call)
   const last = call.request.headers.get('last-event-id') ?? ''
   const since = /^\d{1,15}$/.test(last) ? Number(last) : ((call.query['since'] as number | undefined) ?? 0)
+  // Refused before it begins: a browser's EventSource would open a stream again that ends with an error.
+  await host.checkSince(keyOf(call), since).catch((error: unknown) => {
+    throw HoldfastError.is(error, 'erased') ? erasedProblem(error.message) : error
+  })
   const form = streamForm(call.request) ?? 'sse'
   const { signal, leave } = call.openStream()
   const stream = host.events(keyOf(call), { since, heartbeatMs, signal })

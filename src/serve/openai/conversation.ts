@@ -9,8 +9,9 @@ import { createHash } from 'node:crypto'
 import { systemClock, systemIds } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import type { ContextKey, Entry, Owner } from '../../protocol/index.ts'
+import { beginAnew } from '../begin-anew.ts'
 import { isPostedUnder } from '../key-header.ts'
-import { badRequest } from '../problem.ts'
+import { badRequest, erasedProblem } from '../problem.ts'
 
 export interface Place {
   readonly key: ContextKey
@@ -35,7 +36,9 @@ export async function placeOf(request: Placed): Promise<Place> {
   const place = await (request.name === undefined ? newPlace(request) : namedPlace(request, request.name))
   const isFirst = givenKey(request.headers) === undefined && repeatedSince(request.headers) === undefined
   const entries = isFirst ? [] : await newestEntries(request.host, place.key)
-  return { ...place, posted: entries.filter((entry) => isPostedUnder(entry, place.inputKey)) }
+  const posted = entries.filter((entry) => isPostedUnder(entry, place.inputKey))
+  await beginAnew(request.host, place.key, { isKeyed: !isFirst, wasPosted: () => posted.length > 0 })
+  return { ...place, posted }
 }
 
 /** `support:7` and `7` name the same conversation of `support`. */
@@ -68,10 +71,30 @@ async function newPlace({ host, owner, headers, model, body }: Placed): Promise<
   if (since !== undefined) {
     const prefix = `${model}:${inputKey}-`
     const [newest] = (await host.store.list({ owner, prefix, limit: 1 })).heads
-    if (newest !== undefined && newest.createdAt >= since && newest.status !== 'erased')
-      return { key: newest.key, inputKey }
+    if (newest !== undefined && newest.createdAt >= since) return { key: newest.key, inputKey }
+    if (await wasErased(host, owner, { prefix, since })) throw erasedProblem()
   }
   return { key: conversationKey(owner, model, `${inputKey}-${systemIds.next('chat')}`), inputKey }
+}
+
+/** More conversations for one body are not looked at. */
+const MOST_EQUAL = 200
+
+/** True if a conversation for an equal request was erased since then: this one may have run there. */
+async function wasErased(
+  { store }: Host,
+  { tenant, actor }: Owner,
+  { prefix, since }: { readonly prefix: string; readonly since: number },
+): Promise<boolean> {
+  const heads = await store.scan({ after: { tenant, actor, contextId: prefix }, limit: MOST_EQUAL })
+  return heads.some(
+    ({ key, status, createdAt }) =>
+      status === 'erased' &&
+      createdAt >= since &&
+      key.contextId.startsWith(prefix) &&
+      key.tenant === tenant &&
+      key.actor === actor,
+  )
 }
 
 function givenKey(headers: Headers): string | undefined {

@@ -5,10 +5,11 @@
 import { createHash } from 'node:crypto'
 import { systemTimer } from '../../base/index.ts'
 import type { Corpus } from '../../corpus/port.ts'
-import type { HostOutcome } from '../../host/index.ts'
+import type { Host, HostOutcome } from '../../host/index.ts'
 import { type ContextKey, checkOptions, invalidOption, type OptionSet, shown } from '../../protocol/index.ts'
+import { beginAnew } from '../begin-anew.ts'
 import { authOf } from '../caller.ts'
-import { keyHeader } from '../key-header.ts'
+import { isPostedUnder, keyHeader } from '../key-header.ts'
 import type { Mount, MountCall } from '../mount.ts'
 import { HttpProblem, problemWith } from '../problem.ts'
 import { begunTurn } from '../turn-events.ts'
@@ -79,6 +80,7 @@ class ResearchRoutes {
       context: { top_k: request.topK },
     }
     const options = { auth: authOf(caller), ...(given === undefined ? {} : { key: given }) }
+    await beginAnew(host, key, { isKeyed: given !== undefined, wasPosted: () => wasPosted(host, key, given) })
     const turn = await begunTurn(host.send(key, values, options))
     const ended = await inTime(turn.outcome, timeoutMs)
     if (ended === undefined) {
@@ -147,6 +149,14 @@ class ResearchRoutes {
     if (key === undefined) return host.newContextId(this.#options.flow).slice(this.#options.flow.length + 1)
     return createHash('sha256').update(key).digest('hex').slice(0, 32)
   }
+}
+
+/** A repeated question is seldom old. */
+const SEARCHED = 1000
+
+async function wasPosted(host: Host, key: ContextKey, given = ''): Promise<boolean> {
+  const entries = await host.reads.entries(key, { limit: SEARCHED, order: 'newest' })
+  return entries.some((entry) => isPostedUnder(entry, given))
 }
 
 /** Undefined if it takes longer. */

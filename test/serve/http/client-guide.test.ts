@@ -17,7 +17,7 @@ function members(file: string, declaration: string): readonly string[] {
 test.each([
   ['src/client/client.ts', 'interface ClientOptions', 5],
   ['src/client/client.ts', 'interface HoldfastClient', 7],
-  ['src/client/client.ts', 'interface ConversationClient', 13],
+  ['src/client/client.ts', 'interface ConversationClient', 14],
   ['src/client/client.ts', 'interface SendMessage', 7],
   ['src/client/client.ts', 'interface TurnResult', 9],
   ['src/client/follow.ts', 'interface FollowOptions', 3],

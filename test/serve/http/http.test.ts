@@ -209,7 +209,7 @@ describe('a host over HTTP', () => {
     expect(await (await call(`/conversations/${first.contextId}`)).json()).toMatchObject({ turn: 1 })
   })
 
-  test('a deleted conversation is gone, and its id begins a new one', async () => {
+  test('a deleted conversation is gone, and its id is refused until it is recreated', async () => {
     const { call } = await open({ store: memoryStore(), agents: agents('One.', 'Two.') })
     const sent = async () =>
       (await call('/conversations/a:1/messages?wait=true', { json: { message: 'Hi' } })).json()
@@ -217,7 +217,9 @@ describe('a host over HTTP', () => {
     expect((await call('/conversations/a:1', { method: 'DELETE' })).status).toBe(204)
     expect((await call('/conversations/a:1')).status).toBe(404)
     expect((await call('/conversations/a:1', { method: 'DELETE' })).status).toBe(404)
-    expect(await sent()).toMatchObject({ text: 'Two.' })
+    expect(await sent()).toMatchObject({ status: 410, code: 'erased' })
+    expect((await call('/conversations/a:1/recreate', { method: 'POST' })).status).toBe(201)
+    expect(await sent()).toMatchObject({ turn: 1, text: 'Two.' })
     const { messages } = (await (await call('/conversations/a:1/messages')).json()) as { messages: unknown[] }
     expect(messages).toHaveLength(2)
   })

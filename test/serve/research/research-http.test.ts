@@ -248,6 +248,16 @@ describe('sessions', () => {
     expect((await ask({ message: GATE, session_id: 'bay' })).message_count).toBe(2)
   })
 
+  test('are not asked again under a key that ran before they were erased', async () => {
+    const { call } = await server()
+    const key = { 'idempotency-key': 'k' }
+    const post = async (headers = {}) =>
+      (await call('/chat', { json: { message: GATE, session_id: 'bay' }, headers })).status
+    expect([await post(key), await post(key)]).toEqual([200, 200])
+    expect((await call('/memory/bay', { method: 'DELETE' })).status).toBe(204)
+    expect([await post(key), await post(), await post(key)]).toEqual([410, 200, 410])
+  })
+
   test('GET /health stays the one of the server', async () => {
     const { call } = await server()
     expect(await (await call('/health')).json()).toEqual({ status: 'ok' })
