@@ -20,7 +20,7 @@ const SUM = 'export function sum(a, b) {\n  return a - b\n}\n'
 /** A test that costs no Node to start. */
 const TEST = 'grep "return a + b" sum.mjs\n'
 const RULES = [
-  { tool: ['read_file', 'write_todo_list', 'attempt_completion'], decision: 'allow' },
+  { tool: 'read_file', decision: 'allow' },
   { tool: 'replace_in_file', path: '**', decision: 'allow' },
   { tool: 'execute_command', command: ['sh test.sh'], decision: 'allow' },
 ]
