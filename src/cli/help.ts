@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     name: 'task',
     summary: 'plan a task, carry it out with tools, and verify it',
     usage:
-      '"TASK" | - | --continue [ID] ["MESSAGE"] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
+      '"TASK" | - | --continue [ID] ["MESSAGE" | --answer VALUE] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
     about:
       'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nWith a message, --continue begins a further round: a new plan that knows the results so far.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
@@ -106,6 +106,11 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
       mcp,
       'no-planning': { help: 'no plan, and no second attempt' },
+      answer: {
+        takes: 'ID=VALUE',
+        many: true,
+        help: 'with --continue: answer a request; VALUE alone if only one waits',
+      },
       continue: { help: 'go on with the task ID, else with the last one; with a message, a further round' },
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model, tools and plugins' },
       model: languageModel,
@@ -115,6 +120,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
       ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
       ['holdfast task --continue', 'go on where the last task stopped'],
+      ['holdfast task --continue --answer yes', 'approve its request, from a script'],
       ['holdfast task --continue "Now in French"', 'a further round of the last task'],
     ],
   },

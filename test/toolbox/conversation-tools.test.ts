@@ -189,7 +189,9 @@ describe('an approval policy', () => {
   })
 
   it('does not take a tool of your own for one of them, whatever its name', async () => {
-    tools = tools.map((tool) => defineTool({ ...tool, run: () => 'paid' }))
+    tools = tools.map(({ name, description, input, parameters }) =>
+      defineTool({ name, description, input, parameters, run: () => 'paid' }),
+    )
     const { asked } = await under({ rules: [{ tool: 'read_file', decision: 'allow' }] }, EVERY[0] ?? '')
     expect(asked).toEqual(['confirmation write_todo_list'])
   })
