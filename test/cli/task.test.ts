@@ -164,6 +164,9 @@ describe('holdfast task', () => {
     expect((await goOn('--answer', 'yes')).code).toBe(EXIT.inputRequired)
     const done = await goOn('--answer', 'yes')
     expect([done.code, done.stdout, sumOf(cwd)]).toEqual([0, 'sum() adds: the test passes.\n', 'a + b'])
+    const shown = await launch({ args: ['show', '--config', CONFIG, id], isTTY: false, cwd })
+    expect(shown.stdout).not.toContain('▸')
+    expect(shown.stdout.match(/^✓ replace_in_file path=sum.mjs/gm)).toHaveLength(2)
     const over = await goOn('--answer', 'yes')
     expect([over.code, over.stderr]).toEqual([
       EXIT.usage,

@@ -4,7 +4,7 @@ import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { findContext, namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
-import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
+import { conversationLines, costText } from '../terminal/exchange-lines.ts'
 import { counted } from '../terminal/text.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
@@ -40,7 +40,7 @@ export async function show(context: CommandContext): Promise<number> {
       head.status,
     ]
     const look = { columns: columnsOf(out), footer: true }
-    const blocks = exchanges.map((exchange) => styled`\n${joinLines(exchangeLines(exchange, look))}\n`)
+    const blocks = conversationLines(exchanges, look).map((lines) => styled`\n${joinLines(lines)}\n`)
     out.write(styled`${bold(contextId)}\n${dim(facts.join(' · '))}\n`)
     for (const block of blocks) out.write(block)
     return EXIT.done
