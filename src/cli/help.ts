@@ -23,6 +23,11 @@ const of: OptionForm = {
   short: 'a',
   help: 'of this agent of the config, of task, or of research',
 }
+/** The owner of conversations that callers of a server have. */
+const owner: Readonly<Record<string, OptionForm>> = {
+  tenant: { takes: 'TENANT', help: 'with --actor: conversations of this owner; else your own' },
+  actor: { takes: 'ACTOR', help: 'a caller of the server, as it is authenticated' },
+}
 
 export const SHARED: Readonly<Record<string, OptionForm>> = {
   config: { takes: 'FILE', help: 'the config; else holdfast.config.ts here or above' },
@@ -186,17 +191,20 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
     name: 'sessions',
     summary: 'list conversations',
-    usage: '[--agent NAME] [--json]',
+    usage: '[--agent NAME] [--tenant TENANT --actor ACTOR] [--json]',
     words: { least: 0, most: 0 },
-    options: { agent: of, json },
-    examples: [['holdfast sessions', 'the most recent first']],
+    options: { agent: of, ...owner, json },
+    examples: [
+      ['holdfast sessions', 'the most recent first'],
+      ['holdfast sessions --tenant acme --actor ann', 'of a caller of holdfast serve'],
+    ],
   },
   {
     name: 'show',
     summary: 'print a conversation',
     usage: 'ID [--json]',
     words: { least: 1, most: 1 },
-    options: { agent: of, json },
+    options: { agent: of, ...owner, json },
     examples: [
       ['holdfast show main', 'with tools, outcomes and tokens'],
       ['holdfast show tides', 'also of task and research'],
@@ -210,7 +218,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     about:
       'Of a conversation: the active things with their expiry, and the grounds of the ids of its last calls.\n~state has your selections of all conversations.',
     words: { least: 1, most: 1 },
-    options: { agent: of, json },
+    options: { agent: of, ...owner, json },
     examples: [
       ['holdfast state main', 'the active things of its agent'],
       ['holdfast state "~state"', 'your selections'],
@@ -225,6 +233,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     words: { least: 1, most: 1 },
     options: {
       agent: of,
+      ...owner,
       turn: { takes: 'N', help: 'which turn, or all; else the newest' },
       follow: { short: 'f', help: 'print what ends in a running turn, as it ends, then draw it' },
       json: { help: 'one JSON document, for programs; with --follow, a line for each entry' },
@@ -259,7 +268,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'remove a conversation for good',
     usage: 'ID [--yes]',
     words: { least: 1, most: 1 },
-    options: { agent: of, yes: { short: 'y', help: 'do not ask' } },
+    options: { agent: of, ...owner, yes: { short: 'y', help: 'do not ask' } },
     examples: [['holdfast erase trip', 'asks first']],
   },
 ]

@@ -32,7 +32,7 @@ export async function run(context: CommandContext): Promise<number> {
   const ready = await readyAgent(workspace, { agent: found.agent, model: args.value('model'), env })
   const id = found.id ?? idFrom(args.value('context'), ready.name) ?? timedId('run')
   const key = keyOf({ agent: ready.name, id })
-  if (mode !== 'message') await workspace.peek((store) => findContext(store, key.contextId, []))
+  if (mode !== 'message') await workspace.peek((store) => findContext(store, key.contextId, { agents: [] }))
   const store = workspace.openStore('create')
   try {
     const agent = agentFor(ready, id, { store })
