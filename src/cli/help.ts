@@ -254,8 +254,8 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     options: {
       port: { takes: 'PORT', short: 'p', help: 'which port; else 4700, or the next free one' },
       host: { takes: 'ADDRESS', help: 'which address to listen on; else 127.0.0.1' },
-      watch: { help: 'start again when a file beside the config changes' },
-      json: { help: 'the start and every request as a line of JSON' },
+      watch: { help: 'start again when the config, a module of it, or a file of prompts/ changes' },
+      json: { help: 'the start, every request and restart as a line of JSON' },
     },
     examples: [
       ['holdfast serve', 'the config here or above, or the built-in agent'],
