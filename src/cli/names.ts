@@ -10,6 +10,9 @@ import { type ParsedArguments, shellWord } from './arguments.ts'
 import { EXIT } from './exit-code.ts'
 import { Refusal, wrongUsage } from './refusal.ts'
 
+/** The names of commands that have conversations of their own. No agent has one of them. */
+export const COMMAND_NAMES: readonly string[] = ['task', 'research']
+
 export interface NamedContext {
   readonly agent: string
   readonly id: string

@@ -26,6 +26,28 @@ async function overHttp(record?: (line: string) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 
+it('a server learns the version of this package', async () => {
+  let seen = ''
+  const server = closed(
+    createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const body = Buffer.concat(chunks).toString()
+      seen += body
+      const { id = null } = (body === '' ? {} : JSON.parse(body)) as { readonly id?: unknown }
+      const error = { code: -32_601, message: 'Method not found' }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+    }),
+    (each) => each.close(),
+  )
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  await connected({ s: { url: `http://127.0.0.1:${port}/mcp` } })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  expect(seen).toContain(`{"name":"holdfast","version":"${version}"}`)
+})
+
 describe('servers of npm', () => {
   it('everything, filesystem and memory: content, schemas, progress, and an environment without ours', async () => {
     process.env['HOLDFAST_TEST_SECRET'] = 'hidden-4711'
