@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { describe, expect, it } from 'vitest'
@@ -29,15 +30,14 @@ async function overHttp(record?: (line: string) => void): Promise<string> {
 it('a server learns the version of this package', async () => {
   let seen = ''
   const server = closed(
-    createServer(async (request, response) => {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const body = Buffer.concat(chunks).toString()
-      seen += body
-      const { id = null } = (body === '' ? {} : JSON.parse(body)) as { readonly id?: unknown }
-      const error = { code: -32_601, message: 'Method not found' }
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+    createServer((request, response) => {
+      void textOf(request).then((body) => {
+        seen += body
+        const { id = null } = (body === '' ? {} : JSON.parse(body)) as { readonly id?: unknown }
+        const error = { code: -32_601, message: 'Method not found' }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+      })
     }),
     (each) => each.close(),
   )

@@ -166,7 +166,10 @@ describe('an approval policy', () => {
     for await (const { type, data } of turn) if (type === 'tool.end') statuses.push(data.status)
     const { requests } = await turn.outcome
     await agent.shutdown()
-    return { statuses, asked: requests.map(({ kind, from, about }) => `${kind} ${about?.['tool'] ?? from}`) }
+    return {
+      statuses,
+      asked: requests.map(({ kind, from, about }) => `${kind} ${String(about?.['tool'] ?? from)}`),
+    }
   }
 
   it.each<ApprovalPolicyOptions>([
