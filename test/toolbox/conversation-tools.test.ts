@@ -168,7 +168,7 @@ describe('an approval policy', () => {
     await agent.shutdown()
     return {
       statuses,
-      asked: requests.map(({ kind, from, about }) => `${kind} ${String(about?.['tool'] ?? from)}`),
+      asked: requests.map(({ kind, from, about }) => [kind, about?.['tool'] ?? from]),
     }
   }
 
@@ -181,12 +181,15 @@ describe('an approval policy', () => {
   ])('without a rule about them stops none of them: %j', async (options) => {
     expect(await under(options, ...EVERY)).toEqual({ statuses: ['ok', 'ok', 'ok'], asked: [] })
     const question = call('ask_followup_question', { question: 'Which?' })
-    expect(await under(options, question)).toEqual({ statuses: [], asked: ['text ask_followup_question'] })
+    expect(await under(options, question)).toEqual({
+      statuses: [],
+      asked: [['text', 'ask_followup_question']],
+    })
   })
 
   it('with a rule about them decides', async () => {
     const asking = await under({ rules: [{ tool: 'attempt_completion', decision: 'ask' }] }, ...EVERY)
-    expect(asking).toEqual({ statuses: ['ok', 'ok'], asked: ['confirmation attempt_completion'] })
+    expect(asking).toEqual({ statuses: ['ok', 'ok'], asked: [['confirmation', 'attempt_completion']] })
     const denying = { rules: [{ tool: '*', decision: 'deny' }] } as const
     expect((await under(denying, ...EVERY)).statuses).toEqual(['rejected', 'rejected', 'rejected'])
   })
@@ -196,6 +199,6 @@ describe('an approval policy', () => {
       defineTool({ name, description, input, parameters, run: () => 'paid' }),
     )
     const { asked } = await under({ rules: [{ tool: 'read_file', decision: 'allow' }] }, EVERY[0] ?? '')
-    expect(asked).toEqual(['confirmation write_todo_list'])
+    expect(asked).toEqual([['confirmation', 'write_todo_list']])
   })
 })
