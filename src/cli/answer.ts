@@ -31,9 +31,8 @@ export function answersFrom(
 
 /** The option that answers a request, to be copied. */
 export function answerOption({ kind, requestId }: RequestData, isOnly: boolean): string {
-  if (kind === 'confirmation' && isOnly) return '--answer yes'
   const hint = kind === 'confirmation' ? 'yes' : kind === 'data' ? '{"…":"…"}' : '…'
-  return `--answer ${shellWord(`${requestId}=${hint}`)}`
+  return `--answer ${shellWord(isOnly ? hint : `${requestId}=${hint}`)}`
 }
 
 /** The problem with an answer that no agent would accept, if there is one. */
