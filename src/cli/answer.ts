@@ -1,6 +1,39 @@
-/** Checks typed answers before they are posted, and reads JSON from typed text. */
+/** Reads the answers of `--answer`, checks typed ones before they are posted, and reads JSON from typed text. */
 import type { Json, RequestData } from 'holdfast'
-import { optionText } from 'holdfast/tool'
+import { answerFrom, optionText } from 'holdfast/tool'
+import { shellWord } from './arguments.ts'
+import { wrongUsage } from './refusal.ts'
+import { oneLine } from './terminal/text.ts'
+
+/** An id before `=`; JSON and sentences with a `=` are values. */
+const UNKNOWN_ID = /^([^=\s"{[]+)=/
+
+/** The answers of `--answer`, each ID=VALUE, or VALUE if one request is open. Throws if one fits no open request. */
+export function answersFrom(
+  requests: readonly RequestData[],
+  args: readonly string[],
+): Readonly<Record<string, Json>> {
+  const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
+  const waiting = `Waiting:${open}`
+  const [only, ...others] = requests
+  const pairs = args.map((text): [string, Json] => {
+    const named = requests.find(({ requestId }) => text.startsWith(`${requestId}=`))
+    if (named !== undefined)
+      return [named.requestId, answerFrom(named, text.slice(named.requestId.length + 1))]
+    const [, id] = UNKNOWN_ID.exec(text) ?? []
+    if (id !== undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
+    if (only === undefined || others.length > 0)
+      throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
+    return [only.requestId, answerFrom(only, text)]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** The option that answers a request, to be copied. */
+export function answerOption({ kind, requestId }: RequestData, isOnly: boolean): string {
+  const hint = kind === 'confirmation' ? 'yes' : kind === 'data' ? '{"…":"…"}' : '…'
+  return `--answer ${shellWord(isOnly ? hint : `${requestId}=${hint}`)}`
+}
 
 /** The problem with an answer that no agent would accept, if there is one. */
 export function problemWith({ kind, options = [], about }: RequestData, answer: Json): string | undefined {

@@ -72,7 +72,10 @@ class ExchangeBuilder {
     input: ({ message, values }, { seq }) =>
       void this.#inputs.set(seq, values === undefined ? textOf(message) : valuesText(values)),
     'turn.start': (_, entry) => {
-      this.exchanges.push({ turn: entry.turn, at: entry.at, said: this.#taken(entry), steps: [] })
+      // A turn that goes on with a run, by an answer or after a limit, starts no graph.
+      const graph = this.exchanges.at(-1)?.graph
+      const of = graph === undefined ? {} : { graph }
+      this.exchanges.push({ turn: entry.turn, at: entry.at, ...of, said: this.#taken(entry), steps: [] })
     },
     'graph.start': ({ graph }) => {
       const exchange = this.exchanges.at(-1)

@@ -23,6 +23,11 @@ const of: OptionForm = {
   short: 'a',
   help: 'of this agent of the config, of task, or of research',
 }
+/** The owner of conversations that callers of a server have. */
+const owner: Readonly<Record<string, OptionForm>> = {
+  tenant: { takes: 'TENANT', help: 'with --actor: conversations of this owner; else your own' },
+  actor: { takes: 'ACTOR', help: 'a caller of the server, as it is authenticated' },
+}
 
 export const SHARED: Readonly<Record<string, OptionForm>> = {
   config: { takes: 'FILE', help: 'the config; else holdfast.config.ts here or above' },
@@ -96,7 +101,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     name: 'task',
     summary: 'plan a task, carry it out with tools, and verify it',
     usage:
-      '"TASK" | - | --continue [ID] ["MESSAGE"] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
+      '"TASK" | - | --continue [ID] ["MESSAGE" | --answer VALUE] [--cwd DIR] [--criterion NAME=COMMAND] [--policy FILE] [--mcp FILE] [--json]',
     about:
       'The model gets the tools of the toolbox for DIR. Changes and commands wait for your approval, unless the policy\nallows them. Press Ctrl-C to stop the task; --continue goes on with it, also after a crash.\nWith a message, --continue begins a further round: a new plan that knows the results so far.\nThe answer goes to standard output, progress to standard error.\nExit codes: 0 verified, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 7 not verified, 8 no verdict, 130 stopped by Ctrl-C.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
@@ -106,6 +111,11 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
       mcp,
       'no-planning': { help: 'no plan, and no second attempt' },
+      answer: {
+        takes: 'ID=VALUE',
+        many: true,
+        help: 'with --continue: answer a request; VALUE alone if only one waits',
+      },
       continue: { help: 'go on with the task ID, else with the last one; with a message, a further round' },
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config, for its model, tools and plugins' },
       model: languageModel,
@@ -115,6 +125,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       ['holdfast task "Fix the failing test" --criterion "tests=npm test"', 'until the tests pass'],
       ['holdfast task --cwd ../site "Translate README.md"', 'in another folder'],
       ['holdfast task --continue', 'go on where the last task stopped'],
+      ['holdfast task --continue --answer yes', 'approve its request, from a script'],
       ['holdfast task --continue "Now in French"', 'a further round of the last task'],
     ],
   },
@@ -180,17 +191,20 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
   {
     name: 'sessions',
     summary: 'list conversations',
-    usage: '[--agent NAME] [--json]',
+    usage: '[--agent NAME] [--tenant TENANT --actor ACTOR] [--json]',
     words: { least: 0, most: 0 },
-    options: { agent: of, json },
-    examples: [['holdfast sessions', 'the most recent first']],
+    options: { agent: of, ...owner, json },
+    examples: [
+      ['holdfast sessions', 'the most recent first'],
+      ['holdfast sessions --tenant acme --actor ann', 'of a caller of holdfast serve'],
+    ],
   },
   {
     name: 'show',
     summary: 'print a conversation',
     usage: 'ID [--json]',
     words: { least: 1, most: 1 },
-    options: { agent: of, json },
+    options: { agent: of, ...owner, json },
     examples: [
       ['holdfast show main', 'with tools, outcomes and tokens'],
       ['holdfast show tides', 'also of task and research'],
@@ -204,7 +218,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     about:
       'Of a conversation: the active things with their expiry, and the grounds of the ids of its last calls.\n~state has your selections of all conversations.',
     words: { least: 1, most: 1 },
-    options: { agent: of, json },
+    options: { agent: of, ...owner, json },
     examples: [
       ['holdfast state main', 'the active things of its agent'],
       ['holdfast state "~state"', 'your selections'],
@@ -219,6 +233,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     words: { least: 1, most: 1 },
     options: {
       agent: of,
+      ...owner,
       turn: { takes: 'N', help: 'which turn, or all; else the newest' },
       follow: { short: 'f', help: 'print what ends in a running turn, as it ends, then draw it' },
       json: { help: 'one JSON document, for programs; with --follow, a line for each entry' },
@@ -239,8 +254,8 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     options: {
       port: { takes: 'PORT', short: 'p', help: 'which port; else 4700, or the next free one' },
       host: { takes: 'ADDRESS', help: 'which address to listen on; else 127.0.0.1' },
-      watch: { help: 'start again when a file beside the config changes' },
-      json: { help: 'the start and every request as a line of JSON' },
+      watch: { help: 'start again when the config, a module of it, or a file of prompts/ changes' },
+      json: { help: 'the start, every request and restart as a line of JSON' },
     },
     examples: [
       ['holdfast serve', 'the config here or above, or the built-in agent'],
@@ -253,7 +268,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'remove a conversation for good',
     usage: 'ID [--yes]',
     words: { least: 1, most: 1 },
-    options: { agent: of, yes: { short: 'y', help: 'do not ask' } },
+    options: { agent: of, ...owner, yes: { short: 'y', help: 'do not ask' } },
     examples: [['holdfast erase trip', 'asks first']],
   },
 ]

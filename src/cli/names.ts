@@ -3,22 +3,53 @@
  * alone where that is unambiguous.
  */
 import { randomUUID } from 'node:crypto'
-import { type ContextKey, contextKey, LOCAL_OWNER, type Store } from 'holdfast'
+import { type ContextKey, contextKey, LOCAL_OWNER, type Owner, type Store } from 'holdfast'
 import { GRANTS_CONTEXT, STATE_CONTEXT } from 'holdfast/operate'
 import type { Head } from 'holdfast/store'
+import { type ParsedArguments, shellWord } from './arguments.ts'
 import { EXIT } from './exit-code.ts'
 import { Refusal, wrongUsage } from './refusal.ts'
+
+/** The names of commands that have conversations of their own. No agent has one of them. */
+export const COMMAND_NAMES: readonly string[] = ['task', 'research']
 
 export interface NamedContext {
   readonly agent: string
   readonly id: string
 }
 
+/** The conversations that a command reads. */
+export interface ContextScope {
+  /** The names before their ids. */
+  readonly agents: readonly string[]
+  /** Default: the local owner, whose conversations the terminal makes. */
+  readonly owner?: Owner
+}
+
+/** The owner of `--tenant` and `--actor`: undefined without them. */
+export function ownerFrom(args: Pick<ParsedArguments, 'value'>): Owner | undefined {
+  const [tenant, actor] = [args.value('tenant'), args.value('actor')]
+  if (tenant === undefined && actor === undefined) return undefined
+  if (tenant !== undefined && actor !== undefined) return { tenant, actor }
+  throw wrongUsage('Give both, --tenant and --actor: they name the owner of conversations.')
+}
+
+/** The options that name an owner. */
+export function ownerOptions({ tenant, actor }: Owner): string {
+  return `--tenant ${shellWord(tenant)} --actor ${shellWord(actor)}`
+}
+
+/** A conversation for people: with its owner, unless that is the local one. */
+export function contextText({ tenant, actor, contextId }: ContextKey): string {
+  const isLocal = tenant === LOCAL_OWNER.tenant && actor === LOCAL_OWNER.actor
+  return isLocal ? contextId : `${contextId} of ${tenant}/${actor}`
+}
+
 /** The key in the store. Throws if the id has characters that a name may not have. */
-export function keyOf({ agent, id }: NamedContext): ContextKey {
+export function keyOf({ agent, id }: NamedContext, owner: Owner = LOCAL_OWNER): ContextKey {
   if (id.includes('/'))
     throw wrongUsage(`The context id ${JSON.stringify(id)} has a "/", which only sub-agents have.`)
-  return contextKey({ ...LOCAL_OWNER, contextId: `${agent}:${id}` })
+  return contextKey({ ...owner, contextId: `${agent}:${id}` })
 }
 
 /** The id of `--context`, which may be the full name. Throws if it is no valid id. */
@@ -58,30 +89,33 @@ export function namedContext(contextId: string, agents: readonly string[]): Name
 export async function findContext(
   store: Store | undefined,
   name: string,
-  agents: readonly string[],
+  { agents, owner = LOCAL_OWNER }: ContextScope,
 ): Promise<Head> {
-  const full = contextKey({ ...LOCAL_OWNER, contextId: name })
-  const keys = [full, ...(name.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: name })))]
+  const full = contextKey({ ...owner, contextId: name })
+  const ofAgents = name.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: name }, owner))
+  const keys = [full, ...ofAgents]
   const heads = store === undefined ? [] : await Promise.all(keys.map((key) => store.head(key)))
   const known = heads.filter((head) => head !== undefined && head.status !== 'erased') as Head[]
-  const found = known.length === 0 && store !== undefined ? await withId(store, name) : known
+  const found = known.length === 0 && store !== undefined ? await withId(store, name, owner) : known
   const [head, ...others] = found
-  if (head === undefined)
-    throw new Refusal(
-      `There is no conversation ${JSON.stringify(name)}. Run holdfast sessions to list them.`,
-      {
-        exitCode: EXIT.failed,
-        code: 'not-found',
-      },
-    )
+  if (head === undefined) throw notFound(name, owner)
   if (others.length === 0 || head.key.contextId === name) return head
   const names = found.map(({ key }) => key.contextId)
   throw wrongUsage(`${JSON.stringify(name)} matches ${names.join(' or ')}. Give the full name.`)
 }
 
+function notFound(name: string, owner: Owner): Refusal {
+  const what = `conversation ${JSON.stringify(name)}.`
+  const message =
+    owner === LOCAL_OWNER
+      ? `There is no ${what} Run holdfast sessions to list them.`
+      : `${owner.tenant}/${owner.actor} has no ${what} Run holdfast sessions ${ownerOptions(owner)} to list them.`
+  return new Refusal(message, { exitCode: EXIT.failed, code: 'not-found' })
+}
+
 /** The conversations of any program whose names end with this id. */
-async function withId(store: Store, id: string): Promise<Head[]> {
-  const heads = await listContexts(store)
+async function withId(store: Store, id: string, owner: Owner): Promise<Head[]> {
+  const heads = await listContexts(store, { owner })
   return heads
     .filter(({ key, status }) => key.contextId.endsWith(`:${id}`) && status !== 'erased')
     .toSorted((a, b) => (a.key.contextId < b.key.contextId ? -1 : 1))
@@ -107,12 +141,15 @@ export async function freshId(store: Store, agent: string, now: Date): Promise<s
 /** Journals of a person that are no conversations. */
 const OWN_JOURNALS: readonly string[] = [STATE_CONTEXT, GRANTS_CONTEXT]
 
-/** All conversations of this owner, most recently active first. */
-export async function listContexts(store: Store, prefix?: string): Promise<Head[]> {
+/** All conversations of an owner, most recently active first. */
+export async function listContexts(
+  store: Store,
+  { prefix, owner = LOCAL_OWNER }: { readonly prefix?: string; readonly owner?: Owner } = {},
+): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await store.list({
-      owner: LOCAL_OWNER,
+      owner,
       ...(prefix === undefined ? {} : { prefix }),
       ...(cursor === undefined ? {} : { cursor }),
     })
@@ -120,4 +157,25 @@ export async function listContexts(store: Store, prefix?: string): Promise<Head[
     cursor = page.next
     if (cursor === undefined) return heads
   }
+}
+
+const SCANNED_PAGE = 1000
+const MOST_SCANNED = 5000
+
+/** Other owners with conversations, by name: among the first few thousand of the store, so that a large one costs no more. */
+export async function otherOwners(store: Store): Promise<readonly Owner[]> {
+  const found = new Map<string, Owner>()
+  let after: ContextKey | undefined
+  for (let scanned = 0; scanned < MOST_SCANNED; scanned += SCANNED_PAGE) {
+    const page = await store.scan({ limit: SCANNED_PAGE, ...(after === undefined ? {} : { after }) })
+    for (const { key, status } of page) {
+      const { tenant, actor, contextId } = key
+      if (status !== 'erased' && !OWN_JOURNALS.includes(contextId))
+        found.set(`${tenant}/${actor}`, { tenant, actor })
+    }
+    after = page.at(-1)?.key
+    if (page.length < SCANNED_PAGE) break
+  }
+  found.delete(`${LOCAL_OWNER.tenant}/${LOCAL_OWNER.actor}`)
+  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, owner]) => owner)
 }

@@ -11,6 +11,7 @@ import type { AgentDefinition, HoldfastConfig, ResearchConfig } from './config/d
 import { findConfig } from './config/find-config.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { McpTools } from './mcp-tools.ts'
+import { COMMAND_NAMES } from './names.ts'
 import { didYouMean } from './nearest.ts'
 import { unusable, wrongUsage } from './refusal.ts'
 import { replaceJson } from './replace-json.ts'
@@ -23,8 +24,6 @@ export interface WorkspaceOptions {
 }
 
 const BUILTIN = 'assistant'
-/** The conversations of `holdfast task` and `holdfast research`. */
-const COMMAND_NAMES: readonly string[] = ['task', 'research']
 
 export class Workspace {
   readonly folder: string

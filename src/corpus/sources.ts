@@ -29,6 +29,8 @@ export interface FindOptions {
   readonly extensions: ReadonlySet<string>
   readonly limits: Required<DocumentLimits>
   readonly signal?: AbortSignal
+  /** Receives the files of folders that have other endings. */
+  readonly onIgnored?: (path: string) => void
 }
 
 /**
@@ -84,8 +86,11 @@ async function inFolder(folder: string, options: FindOptions): Promise<readonly 
   for (const entry of await entriesOf(folder)) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) found.push(...(await inFolder(path, options)))
-    else if (entry.isFile() && options.extensions.has(extensionOf(path)))
-      found.push({ source: path, read: () => readSource(path, options.limits) })
+    else if (entry.isFile()) {
+      if (options.extensions.has(extensionOf(path)))
+        found.push({ source: path, read: () => readSource(path, options.limits) })
+      else options.onIgnored?.(path)
+    }
   }
   return found
 }

@@ -104,9 +104,11 @@ export interface Hosted {
 
 export class HostedAgentConversation implements Hosted {
   readonly agent: Agent
+  readonly #contextId: string
 
   constructor(config: AgentConfig) {
     this.agent = new Agent(config)
+    this.#contextId = config.contextId
   }
 
   async importHistory({ messages, format }: NonNullable<SendOptions['history']>): Promise<void> {
@@ -114,6 +116,11 @@ export class HostedAgentConversation implements Hosted {
   }
 
   send(input: HostInput, { after, ...options }: TurnRequestOptions): HostedTurn {
+    if (typeof input === 'object' && input !== null && !Array.isArray(input))
+      throw new HoldfastError('wrong-kind', {
+        message: `${quote(this.#contextId)} is a conversation with an agent: send it a message, not values.`,
+        details: { contextId: this.#contextId },
+      })
     return this.agent.executeTurn(input as MessageInput | null, { ...options, ...continuedAfter(after) })
   }
 

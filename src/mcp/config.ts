@@ -169,6 +169,12 @@ const HTTP: Omit<OptionSet<HttpServerConfig>, 'place'> = {
   foreign: FOREIGN,
 }
 
+/** The names alone: which of the two it is, is not known. */
+const EITHER: Omit<OptionSet<Readonly<Record<string, unknown>>>, 'place'> = {
+  options: Object.fromEntries(Object.keys({ ...STDIO.options, ...HTTP.options }).map((name) => [name, null])),
+  foreign: FOREIGN,
+}
+
 const OPTION_NAMES = Object.keys(SHARED) as (keyof McpServerOptions)[]
 const LONGEST_NAME = 100
 
@@ -182,8 +188,11 @@ function settingsOf(name: string, server: unknown, env: Environment): ServerSett
   if (!isRecord(server)) throw invalid(place, `must be an object with command or url, not ${shown(server)}`)
   if (server['disabled'] === true) return undefined
   const hasUrl = server['url'] !== undefined
-  if (hasUrl === (server['command'] !== undefined))
+  if (hasUrl === (server['command'] !== undefined)) {
+    // A field that is misspelt is why it has neither.
+    checkOptions(server, { place, ...EITHER })
     throw invalid(place, `must have either command, to start it, or url, to connect to it`)
+  }
   if (server['type'] === 'sse' || server['transport'] === 'sse')
     throw invalid(
       place,

@@ -9,6 +9,7 @@ import { type CallFailure, failureOf, failureText } from './call-errors.ts'
 import type { ServerSettings } from './config.ts'
 import { secretsOf } from './config-secrets.ts'
 import { type HttpTransport, httpTransport } from './http-transport.ts'
+import { packageVersion } from './package-version.ts'
 import { Questions, type ServerQuestion } from './questions.ts'
 import { type Client, type ClientSdk, clientSdk, defaultEnvironment, type PriorDiscovery } from './sdk.ts'
 import type { ServerState } from './status.ts'
@@ -257,7 +258,7 @@ export class ServerConnection {
 
   #makeClient(sdk: ClientSdk): Client {
     const client = new sdk.Client(
-      { name: 'holdfast', version: '1' },
+      { name: 'holdfast', version: packageVersion() },
       {
         capabilities: { elicitation: { form: {}, url: {} } },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(PROBE_MS, this.#connectMs) } },

@@ -11,6 +11,7 @@ import {
   fieldsOf,
   hasFreeCommands,
   judgeArguments,
+  judgeControl,
   judgePlaces,
   type Policy,
   strictest,
@@ -107,7 +108,11 @@ export function policyPlugin(name: string, policy: Policy): PluginParts {
   return { name, approve: (call) => decide(policy, call) }
 }
 
-async function decide(policy: Policy, { tool, input }: PolicyCall): Promise<PolicyDecision> {
+async function decide(
+  policy: Policy,
+  { tool, input, isControl }: PolicyCall,
+): Promise<PolicyDecision | undefined> {
+  if (isControl) return judgeControl(policy, tool, input)
   const fields = fieldsOf(input)
   const texts = policy.names.command.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
   if (texts.length === 0 || hasFreeCommands(policy, tool)) return judgeArguments(policy, tool, input)

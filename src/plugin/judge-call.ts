@@ -128,6 +128,17 @@ export function judgeArguments(policy: Policy, tool: string, input: unknown): Po
   return strictest([decided, ...judgeUnread(policy, tool, given), ...judgeBelow(policy, tool, input)])
 }
 
+/**
+ * Decides about a tool that acts on its conversation alone: by rules without conditions, since it uses no path or host and runs
+ * no command. Undefined if none of them asks or denies.
+ */
+export function judgeControl(policy: Policy, tool: string, input: unknown): PolicyDecision | undefined {
+  const rules = strictRules(policy, tool).filter(
+    ({ commands, paths, hosts }) => !(commands ?? paths ?? hosts),
+  )
+  return rules.length === 0 ? undefined : judgeArguments({ ...policy, rules, unknown: 'ask' }, tool, input)
+}
+
 /** A question about a tool that reads the files of a folder, if a rule that denies or asks is about a path below. */
 function judgeBelow(policy: Policy, tool: string, input: unknown): readonly PolicyDecision[] {
   // A listing shows names, not contents.

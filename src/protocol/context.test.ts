@@ -121,6 +121,23 @@ describe('an owner', () => {
   it('is local if nobody is named', () => {
     expect(checkOwner(LOCAL_OWNER)).toEqual({ tenant: 'local', actor: 'local' })
   })
+
+  it.each([undefined, null, 'acme'])('is an object: %j is refused, as owner and as key', (value) => {
+    expect(() => checkOwner(value as never)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-key',
+        message: expect.stringMatching(/^The owner of a conversation is an object \{ tenant, actor \}, not /),
+      }),
+    )
+    expect(() => contextKey(value as never)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-key',
+        message: expect.stringMatching(
+          /^The key of a conversation is an object \{ tenant, actor, contextId \}, not /,
+        ),
+      }),
+    )
+  })
 })
 
 function isValid(candidate: { tenant: string; actor: string; contextId: string }): boolean {

@@ -30,6 +30,7 @@ const NAME = /^[\p{L}\p{M}\p{N}._:@+=~|-]+$/u
  * with `/`.
  */
 export function contextKey(key: ContextKey): ContextKey {
+  checkObject('key', key, '{ tenant, actor, contextId }')
   checkName('tenant', key.tenant)
   checkName('actor', key.actor)
   checkSize('contextId', key.contextId)
@@ -53,9 +54,18 @@ export function keyText(key: ContextKey): string {
 }
 
 export function checkOwner(owner: Owner): Owner {
+  checkObject('owner', owner, '{ tenant, actor }')
   checkName('tenant', owner.tenant)
   checkName('actor', owner.actor)
   return { tenant: owner.tenant, actor: owner.actor }
+}
+
+function checkObject(field: string, value: unknown, form: string): void {
+  if (typeof value === 'object' && value !== null) return
+  throw new HoldfastError('invalid-key', {
+    message: `The ${field} of a conversation is an object ${form}, not ${quote(value)}.`,
+    details: { field },
+  })
 }
 
 function checkName(field: string, name: string): void {

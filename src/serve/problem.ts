@@ -40,6 +40,8 @@ export interface Problem {
   readonly detail: string
   readonly retryAfterS?: number
   readonly issues?: readonly string[]
+  /** Of a method that an address does not take: those that it takes. */
+  readonly allow?: string
 }
 
 /** Thrown by handlers. */
@@ -108,7 +110,7 @@ export function problemWith(code: string, message: string): Problem {
   }
 }
 
-export function problemResponse({ status, code, detail, retryAfterS, issues }: Problem): Response {
+export function problemResponse({ status, code, detail, retryAfterS, issues, allow }: Problem): Response {
   const body: JsonObject = {
     type: 'about:blank',
     title: TITLES[status] ?? 'Error',
@@ -122,6 +124,7 @@ export function problemResponse({ status, code, detail, retryAfterS, issues }: P
     headers: {
       'content-type': 'application/problem+json',
       ...(retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }),
+      ...(allow === undefined ? {} : { allow }),
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     },
   })

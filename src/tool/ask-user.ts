@@ -1,5 +1,6 @@
 /** A ready-made tool with which the model asks the person. Knows nothing of delivery. */
 import { checkOptions, defined, type Json, type JsonObject } from '../protocol/index.ts'
+import { controlTool } from './control-tool.ts'
 import { defineTool } from './define-tool.ts'
 import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
@@ -21,23 +22,25 @@ export interface AskUserOutput {
 
 export function askUser(...args: readonly []): Tool<AskUserInput, AskUserOutput> {
   checkOptions((args as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
-  return defineTool({
-    name: 'ask_user',
-    description:
-      'Ask the person a question and wait for the answer. Use it only for what you cannot find out yourself.',
-    input: jsonSchema<AskUserInput>(PARAMETERS),
-    replay: 'safe',
-    run: (
-      { question, options, multiple, kind = options === undefined ? 'text' : 'choice' },
-      { answers, reasons },
-    ) => {
-      const answer = answers[DEFAULT_NAME]
-      const reason = reasons[DEFAULT_NAME]
-      if (answer !== undefined) return { answer, ...defined({ reason }) }
-      const choice = { options: options ?? [], ...(multiple === true ? { multiple } : {}) }
-      return ask({ kind, prompt: question, ...(kind === 'choice' ? choice : {}) })
-    },
-  })
+  return controlTool(
+    defineTool({
+      name: 'ask_user',
+      description:
+        'Ask the person a question and wait for the answer. Use it only for what you cannot find out yourself.',
+      input: jsonSchema<AskUserInput>(PARAMETERS),
+      replay: 'safe',
+      run: (
+        { question, options, multiple, kind = options === undefined ? 'text' : 'choice' },
+        { answers, reasons },
+      ) => {
+        const answer = answers[DEFAULT_NAME]
+        const reason = reasons[DEFAULT_NAME]
+        if (answer !== undefined) return { answer, ...defined({ reason }) }
+        const choice = { options: options ?? [], ...(multiple === true ? { multiple } : {}) }
+        return ask({ kind, prompt: question, ...(kind === 'choice' ? choice : {}) })
+      },
+    }),
+  )
 }
 
 const PARAMETERS: JsonObject = {

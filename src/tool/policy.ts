@@ -21,6 +21,8 @@ export interface PolicyCall extends ApprovalCall {
   readonly isPublic?: boolean
   /** The tool's own `approve` may ask. */
   readonly asks?: boolean
+  /** The tool is one of the runtime that acts on its conversation alone: completion, todo list, questions to the person. */
+  readonly isControl?: boolean
 }
 
 export interface PolicyDecision {

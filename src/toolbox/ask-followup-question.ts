@@ -1,6 +1,6 @@
 /** `ask_followup_question`: the model asks the person, the turn waits, and the answer is the result. */
 import type { Json, JsonObject } from '../protocol/index.ts'
-import { ask, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
+import { ask, controlTool, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
 
 interface FollowupInput {
   readonly question: string
@@ -30,21 +30,23 @@ const PARAMETERS: JsonObject = {
 }
 
 export function askFollowupQuestion(): Tool {
-  return defineTool({
-    name: 'ask_followup_question',
-    description:
-      'Asks the person a question and returns the answer. Use it if you need something that you cannot find out yourself.',
-    input: jsonSchema<FollowupInput>(PARAMETERS),
-    replay: 'safe',
-    run: ({ question, options }, { answers }) => {
-      const answer: Json | undefined = answers[ANSWER]
-      if (answer !== undefined) return { answer }
-      const request = { prompt: question, name: ANSWER }
-      return options === undefined
-        ? ask({ kind: 'text', ...request })
-        : ask({ kind: 'choice', options, ...request })
-    },
-  })
+  return controlTool(
+    defineTool({
+      name: 'ask_followup_question',
+      description:
+        'Asks the person a question and returns the answer. Use it if you need something that you cannot find out yourself.',
+      input: jsonSchema<FollowupInput>(PARAMETERS),
+      replay: 'safe',
+      run: ({ question, options }, { answers }) => {
+        const answer: Json | undefined = answers[ANSWER]
+        if (answer !== undefined) return { answer }
+        const request = { prompt: question, name: ANSWER }
+        return options === undefined
+          ? ask({ kind: 'text', ...request })
+          : ask({ kind: 'choice', options, ...request })
+      },
+    }),
+  )
 }
 
 const ANSWER = 'answer'

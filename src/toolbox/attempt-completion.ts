@@ -1,6 +1,6 @@
 /** `attempt_completion`: the model reports its result. Ends nothing by itself: the reader of the call decides. */
 import type { JsonObject } from '../protocol/index.ts'
-import { defineTool, jsonSchema, type Tool } from '../tool/index.ts'
+import { controlTool, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
 
 interface CompletionInput {
   readonly result: string
@@ -26,13 +26,15 @@ const PARAMETERS: JsonObject = {
 }
 
 export function attemptCompletion(): Tool {
-  return defineTool({
-    name: 'attempt_completion',
-    description:
-      'Reports that the task is done, with its result. Call it once, alone, after you have checked your work.',
-    input: jsonSchema<CompletionInput>(PARAMETERS),
-    replay: 'safe',
-    run: ({ result, command }) => ({ result, ...(command === undefined ? {} : { command }) }),
-    display: ({ result }) => result,
-  })
+  return controlTool(
+    defineTool({
+      name: 'attempt_completion',
+      description:
+        'Reports that the task is done, with its result. Call it once, alone, after you have checked your work.',
+      input: jsonSchema<CompletionInput>(PARAMETERS),
+      replay: 'safe',
+      run: ({ result, command }) => ({ result, ...(command === undefined ? {} : { command }) }),
+      display: ({ result }) => result,
+    }),
+  )
 }

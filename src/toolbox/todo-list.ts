@@ -1,6 +1,6 @@
 /** `write_todo_list` and `read_todo_list`: a numbered checklist, kept as an artifact of the conversation. */
 import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
-import { type Artifacts, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
+import { type Artifacts, controlTool, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
 
 /** The id of the artifact. Each write that changes the list makes a version. */
 export const TODO_ARTIFACT = 'todo-list'
@@ -29,38 +29,47 @@ const WRITE: JsonObject = {
 const READ: JsonObject = { type: 'object', properties: {}, additionalProperties: false }
 
 export function writeTodoList(): Tool {
-  return defineTool({
-    name: 'write_todo_list',
-    description:
-      'Writes the todo list of this conversation: replaces it as a whole. Write it when you have a plan, work through it in order, and write it again when an item is done or the plan changes.',
-    input: jsonSchema<{ readonly content: string }>(WRITE),
-    replay: 'safe',
-    exclusive: true,
-    run: async ({ content }, { artifacts }) => {
-      const items = parseTodoList(content)
-      const before = await storedItems(artifacts)
-      if (JSON.stringify(before) !== JSON.stringify(items))
-        await artifacts.writeData(TODO_ARTIFACT, { items: items as unknown as Json }, { name: 'Todo list' })
-      return summaryOf(items)
-    },
-    display: ({ list }) => list,
-  })
+  return controlTool(
+    defineTool({
+      name: 'write_todo_list',
+      description:
+        'Writes the todo list of this conversation: replaces it as a whole. Write it when you have a plan, work through it in order, and write it again when an item is done or the plan changes.',
+      input: jsonSchema<{ readonly content: string }>(WRITE),
+      replay: 'safe',
+      exclusive: true,
+      run: async ({ content }, { artifacts }) => {
+        const items = parseTodoList(content)
+        const before = await storedItems(artifacts)
+        if (JSON.stringify(before) !== JSON.stringify(items))
+          await artifacts.writeData(TODO_ARTIFACT, { items: items as unknown as Json }, { name: 'Todo list' })
+        return summaryOf(items)
+      },
+      display: ({ list }) => list,
+    }),
+  )
 }
 
 export function readTodoList(): Tool {
-  return defineTool({
-    name: 'read_todo_list',
-    description: 'Reads the todo list of this conversation: which items are done, and which are open.',
-    input: jsonSchema<Record<string, never>>(READ),
-    replay: 'safe',
-    run: async (_, { artifacts }) => {
-      const items = await storedItems(artifacts)
-      return items === undefined
-        ? { list: '', done: 0, open: 0, notice: 'There is no todo list yet. Write one with write_todo_list.' }
-        : summaryOf(items)
-    },
-    display: ({ list }) => list,
-  })
+  return controlTool(
+    defineTool({
+      name: 'read_todo_list',
+      description: 'Reads the todo list of this conversation: which items are done, and which are open.',
+      input: jsonSchema<Record<string, never>>(READ),
+      replay: 'safe',
+      run: async (_, { artifacts }) => {
+        const items = await storedItems(artifacts)
+        return items === undefined
+          ? {
+              list: '',
+              done: 0,
+              open: 0,
+              notice: 'There is no todo list yet. Write one with write_todo_list.',
+            }
+          : summaryOf(items)
+      },
+      display: ({ list }) => list,
+    }),
+  )
 }
 
 interface TodoSummary {

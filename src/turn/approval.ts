@@ -10,6 +10,7 @@ import {
   type Approvals,
   approvalOf,
   confirmationIn,
+  isControlTool,
   type Judgement,
   judgeCall,
   type NamedPolicy,
@@ -157,6 +158,7 @@ async function judge(
     contextId,
     isPublic: tool.public === true,
     asks: tool.approve !== 'never',
+    isControl: isControlTool(tool),
   }
   return run.within(
     judgeCall(policies, origin === undefined ? about : { ...about, origin }, {

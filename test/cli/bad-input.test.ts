@@ -240,6 +240,10 @@ const tool = make({ type: 'object' })
       "export default { agents: { 'a:b': {} } }\n",
       'cannot be the name of an agent',
     ],
+    'with the name of a command that has conversations of its own': [
+      'export default { agents: { task: {} } }\n',
+      '"task" cannot be the name of an agent: holdfast task keeps its conversations under it. Choose another.',
+    ],
     'with a context id': [
       "export default { agents: { a: { contextId: 'x' } } }\n",
       'leave contextId out of the agent a',

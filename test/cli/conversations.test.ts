@@ -135,6 +135,50 @@ turn 2 · input-required · TOKENS
     })
   })
 
+  it('of other owners are announced, listed, shown and erased by tenant and actor', async () => {
+    const folder = folders.make()
+    mkdirSync(join(folder, '.holdfast'))
+    const store = sqliteStore(join(folder, '.holdfast', 'holdfast.db'))
+    for (const actor of ['ann', 'bob']) {
+      const owner = { tenant: 'acme', actor }
+      const model = new ScriptedModel([`Hello, ${actor}.`])
+      await new Agent({ contextId: 'support:1', owner, store, model }).executeTurn('Hi').outcome
+    }
+    await store.close()
+    const ann = ['--tenant', 'acme', '--actor', 'ann']
+    const run = (...args: string[]) => inProcess(args, { cwd: folder })
+    expect(await run('sessions')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr:
+        'No conversations yet. holdfast chat begins one.\nOther owners have conversations: acme/ann, acme/bob. To list them: holdfast sessions --tenant acme --actor ann\n',
+    })
+    expect(JSON.parse((await run('sessions', '--json', ...ann)).stdout)).toMatchObject([
+      { contextId: 'support:1', tenant: 'acme', actor: 'ann', turns: 1 },
+    ])
+    expect((await run('sessions', ...ann)).stderr).toBe('')
+    expect((await run('show', '1', ...ann)).stdout).toContain('Hello, ann.')
+    expect((await run('trace', 'support:1', ...ann)).code).toBe(0)
+    expect((await run('state', 'support:1', ...ann)).code).toBe(0)
+    expect(await run('show', 'support:1')).toMatchObject({
+      code: 1,
+      stderr: 'holdfast: There is no conversation "support:1". Run holdfast sessions to list them.\n',
+    })
+    expect(await run('erase', 'support:1', '--yes', ...ann)).toMatchObject({
+      stdout: 'Erased support:1 of acme/ann (1 turn). Its id is refused until it is recreated.\n',
+    })
+    expect(await run('show', 'support:1', ...ann)).toMatchObject({
+      code: 1,
+      stderr:
+        'holdfast: acme/ann has no conversation "support:1". Run holdfast sessions --tenant acme --actor ann to list them.\n',
+    })
+    expect((await run('sessions')).stderr).toContain('Other owners have conversations: acme/bob. ')
+    expect(await run('sessions', '--actor', 'ann')).toMatchObject({
+      code: 2,
+      stderr: 'holdfast: Give both, --tenant and --actor: they name the owner of conversations.\n',
+    })
+  })
+
   it('are erased for good', async () => {
     const own = folders.make()
     await site(['run', '--context', 'x', 'hello from the vault'], { cwd: own })
@@ -147,7 +191,7 @@ turn 2 · input-required · TOKENS
     }
     expect(files().length).toBeGreaterThan(2)
     const erased = await site(['erase', 'x', '--yes'], { cwd: own })
-    expect(erased.stdout).toBe('Erased site:x (1 turn). Its id cannot be used again.\n')
+    expect(erased.stdout).toBe('Erased site:x (1 turn). Its id is refused until it is recreated.\n')
     expect(files()).toEqual([])
     expect((await site(['sessions', '--json'], { cwd: own })).stdout).toBe('[]\n')
     const again = await site(['run', '--context', 'x', 'hello'], { cwd: own })

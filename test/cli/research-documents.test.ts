@@ -48,6 +48,23 @@ describe('documents', () => {
     ])
   })
 
+  it('of other kinds in a folder are named, and are no failure', async () => {
+    const other = folders.make({
+      'more/kelp.txt': 'Kelp grows fast.',
+      'more/blob.bin': 'x',
+      'more/a/b.PNG': 'x',
+    })
+    const add = (...args: string[]) => inProcess(['research', 'add', 'more', ...args], { cwd: other })
+    expect(await add()).toEqual({
+      code: 0,
+      stdout: 'Added 1 document with 1 passage; 0 unchanged, 0 skipped, 2 of other kinds.\n',
+      stderr: 'not read, since they are no documents: more/a/b.PNG, more/blob.bin\n',
+    })
+    expect(JSON.parse((await add('--json')).stdout)).toMatchObject({
+      ignored: [join(other, 'more/a/b.PNG'), join(other, 'more/blob.bin')],
+    })
+  })
+
   it('are listed and removed by their id', async () => {
     const { stdout } = await research('list')
     const [titles, kelp, tides] = stdout.trimEnd().split('\n')

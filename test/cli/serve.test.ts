@@ -183,6 +183,34 @@ export default {
     await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
   })
 
+  test('--watch sees the modules of the config and its prompts, and no file that an agent writes', async () => {
+    const cwd = folders.make({
+      'holdfast.config.ts': `import { ScriptedModel } from 'holdfast/testing'
+import { NAME } from './names.ts'
+export default { agents: { [NAME]: { model: new ScriptedModel(['x']) } } }
+`,
+      'names.ts': `export const NAME = 'one'\n`,
+      'prompts/desk.md': 'Be brief.',
+    })
+    const { child, exit, lines, listening, errors } = serve(cwd, '--watch', '--port', '0')
+    expect((await listening()).agents).toEqual(['one'])
+    writeFileSync(join(cwd, 'names.ts'), `export const NAME = 'two'\n`)
+    // Later than the module: the newest change is the one that is named.
+    for (const name of ['unrelated.txt', 'data.json', 'other.ts']) writeFileSync(join(cwd, name), '{}')
+    expect((await listening(2)).agents).toEqual(['two'])
+    writeFileSync(join(cwd, 'prompts', 'desk.md'), 'Be very brief.')
+    expect((await listening(3)).agents).toEqual(['two'])
+    writeFileSync(join(cwd, 'names.ts'), `import './more.ts'\nexport const NAME = 'three'\n`)
+    await until('it has ended', () => lines.some(({ type }) => type === 'ended'))
+    writeFileSync(join(cwd, 'more.ts'), '')
+    expect((await listening(4)).agents).toEqual(['three'])
+    const restarts = lines.flatMap((line) => (line.type === 'restart' ? [line['file']] : []))
+    expect(restarts).toEqual(['names.ts', 'prompts/desk.md', 'names.ts', 'more.ts'])
+    child.kill('SIGINT')
+    expect(await exit).toBe(0)
+    expect(errors()).not.toContain('has changed')
+  })
+
   test.each([
     [['--host', '0.0.0.0'], 3, 'serve: { authenticate }'],
     [['--host', '192.0.2.1.'], 3, 'can be reached from other machines'],

@@ -87,7 +87,7 @@ describe('the journal of what a person has chosen', () => {
     const { code, stdout } = await firm(['erase', '~state', '--yes'], own)
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'Erased ~state (0 turns). Its id cannot be used again.\n',
+      stdout: 'Erased ~state (0 turns). Its id is refused until it is recreated.\n',
     })
     expect((await firm(['state', 'a'], own)).stdout).toContain('Nothing is active.')
     const again = await firm(['run', '--context', 'a', 'find it'], own)

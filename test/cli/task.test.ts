@@ -20,7 +20,7 @@ const SUM = 'export function sum(a, b) {\n  return a - b\n}\n'
 /** A test that costs no Node to start. */
 const TEST = 'grep "return a + b" sum.mjs\n'
 const RULES = [
-  { tool: ['read_file', 'write_todo_list', 'attempt_completion'], decision: 'allow' },
+  { tool: 'read_file', decision: 'allow' },
   { tool: 'replace_in_file', path: '**', decision: 'allow' },
   { tool: 'execute_command', command: ['sh test.sh'], decision: 'allow' },
 ]
@@ -132,7 +132,46 @@ describe('holdfast task', () => {
     const piped = await launch({ args, isTTY: false, cwd })
     expect(piped.code).toBe(EXIT.inputRequired)
     expect(piped.stderr).toContain('+  return a * b')
-    expect(piped.stderr).toMatch(/to go on: holdfast task --config \S+ --continue task-\S+\n$/)
+    expect(piped.stderr).toMatch(/to answer: holdfast task --config \S+ --continue task-\S+ --answer yes\n/)
+  })
+
+  it('--answer answers from a script, and --continue alone prints how', async () => {
+    const cwd = folder()
+    const first = await launch({ args: [...TASK, ...CRITERION], isTTY: false, cwd })
+    const [, id = ''] = /· (task-\S+)/.exec(first.stderr) ?? []
+    const goOn = (...more: string[]) =>
+      launch({ args: ['task', '--config', CONFIG, '--continue', ...more], isTTY: false, cwd })
+    const way = `to answer: holdfast task --config ${CONFIG} --continue ${id} --answer yes\n`
+    const alone = await goOn(id)
+    expect([alone.code, alone.stderr.includes(way)]).toEqual([EXIT.inputRequired, true])
+    const odd = await goOn(id, '--answer', 'perhaps')
+    expect([odd.code, sumOf(cwd)]).toEqual([EXIT.usage, 'a - b'])
+    expect(odd.stderr).toContain('Type yes or no')
+    const both = await goOn(id, 'More', '--answer', 'yes')
+    expect([both.code, both.stderr]).toEqual([
+      EXIT.usage,
+      expect.stringContaining('--answer takes no message'),
+    ])
+    const changed = await goOn(id, '--answer', 'yes')
+    expect([changed.code, sumOf(cwd)]).toEqual([EXIT.inputRequired, 'a * b'])
+    expect(changed.stderr).toContain(way)
+    const run = ['run', '--config', CONFIG, '--context', id, '--answer', 'yes']
+    const elsewhere = await launch({ args: run, isTTY: false, cwd })
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      EXIT.usage,
+      expect.stringContaining(`${id} is a task. Type: holdfast task --continue ${id} --answer …`),
+    ])
+    expect((await goOn('--answer', 'yes')).code).toBe(EXIT.inputRequired)
+    const done = await goOn('--answer', 'yes')
+    expect([done.code, done.stdout, sumOf(cwd)]).toEqual([0, 'sum() adds: the test passes.\n', 'a + b'])
+    const shown = await launch({ args: ['show', '--config', CONFIG, id], isTTY: false, cwd })
+    expect(shown.stdout).not.toContain('▸')
+    expect(shown.stdout.match(/^✓ replace_in_file path=sum.mjs/gm)).toHaveLength(2)
+    const over = await goOn('--answer', 'yes')
+    expect([over.code, over.stderr]).toEqual([
+      EXIT.usage,
+      expect.stringContaining('Nothing waits for an answer in this task.'),
+    ])
   })
 
   it('read from a terminal with -, ends with its question, since nobody can answer any more', async () => {
@@ -141,7 +180,7 @@ describe('holdfast task', () => {
     const { code, both } = await launch({ args, isTTY: true, cwd, input: 'Make the test pass\n' })
     expect(code).toBe(5)
     expect(both).toContain('tool       replace_in_file')
-    expect(both).toMatch(/to go on: holdfast task .*--continue task-\S+\n$/)
+    expect(both).toMatch(/to answer: holdfast task .*--continue task-\S+ --answer yes\n/)
     expect(sumOf(cwd)).toBe('a - b')
   })
 
@@ -210,6 +249,7 @@ describe('holdfast task', () => {
     [['task'], 'Say what is to be done', EXIT.usage],
     [['task', 'x', '--criterion', 'tests'], 'must be NAME=COMMAND', EXIT.usage],
     [['task', '--continue'], 'There is no task here yet', EXIT.usage],
+    [['task', '--answer', 'yes'], '--answer needs --continue', EXIT.usage],
     [['task', '--continue', 'other'], 'There is no task "other" here', EXIT.unusable],
     [['task', 'x', '--policy', 'sum.mjs'], 'cannot be read', EXIT.unusable],
     [['task', 'x', '--cwd', 'nowhere'], 'nowhere is not a folder', EXIT.usage],

@@ -91,6 +91,10 @@ describe('a host', () => {
     await text('helper:1', 'Hi')
     expect(await host.reads.reply(key('helper:1'))).toBe('Hello.')
     await expect(host.send(key('plain:1'), 'why?')).rejects.toMatchObject({ code: 'wrong-kind' })
+    await expect(host.send(key('helper:9'), { question: 'why?' })).rejects.toMatchObject({
+      code: 'wrong-kind',
+      message: '"helper:9" is a conversation with an agent: send it a message, not values.',
+    })
     expect(() => createHost({ store, flows: { ask: build.compile({ store }) as never } })).toThrow(
       'belongs to graphs',
     )

@@ -59,6 +59,12 @@ describe('the config', () => {
       'must have either command, to start it, or url',
     )
     await expect(refused({})).rejects.toThrow('must have either command')
+    await expect(refused({ comand: 'x' })).rejects.toThrow(
+      'The MCP server "s" has no "comand". Did you mean command?',
+    )
+    await expect(refused({ serverUrl: 'http://x' })).rejects.toThrow(
+      'The MCP server "s" has no "serverUrl". Write url instead.',
+    )
     await expect(refused({ url: 'file:///etc/passwd' })).rejects.toThrow('no http or https address')
     await expect(refused({ url: 'http://x', type: 'sse' })).rejects.toThrow('uses SSE')
     await expect(refused({ command: 'x', trust: 'yes' })).rejects.toThrow(

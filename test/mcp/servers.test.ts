@@ -1,9 +1,10 @@
 /** Real servers: those of npm over stdio and HTTP, and one of the newest protocol over both. */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { describe, expect, it } from 'vitest'
@@ -25,6 +26,27 @@ async function overHttp(record?: (line: string) => void): Promise<string> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
+
+it('a server learns the version of this package', async () => {
+  let seen = ''
+  const refuse = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await textOf(request)
+    seen += body
+    const { id = null } = (body === '' ? {} : JSON.parse(body)) as { readonly id?: unknown }
+    const error = { code: -32_601, message: 'Method not found' }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+  }
+  const server = closed(
+    createServer((request, response) => void refuse(request, response)),
+    (each) => each.close(),
+  )
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  await connected({ s: { url: `http://127.0.0.1:${port}/mcp` } })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  expect(seen).toContain(`{"name":"holdfast","version":"${version}"}`)
+})
 
 describe('servers of npm', () => {
   it('everything, filesystem and memory: content, schemas, progress, and an environment without ours', async () => {

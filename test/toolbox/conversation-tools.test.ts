@@ -1,11 +1,12 @@
 /** The tools that belong to a conversation: todo list, questions to the person, completion. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
+import { type ApprovalPolicyOptions, approvalPolicy } from '../../src/plugin/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
-import type { Tool } from '../../src/tool/index.ts'
+import { defineTool, type Tool } from '../../src/tool/index.ts'
 import { loadTools, TODO_ARTIFACT } from '../../src/toolbox/index.ts'
 
 const IDS = ['write_todo_list', 'read_todo_list', 'ask_followup_question', 'attempt_completion']
@@ -147,4 +148,57 @@ it('a completion returns its result and ends nothing', async () => {
   expect(await resultsOf('b', call('attempt_completion', { result: ' ' }))).toMatchObject([
     { status: 'rejected' },
   ])
+})
+
+describe('an approval policy', () => {
+  const EVERY = [
+    write('1. [ ] Look'),
+    call('read_todo_list'),
+    call('attempt_completion', { result: 'Done.', command: 'cat .env' }),
+  ]
+  /** Statuses of the calls that ran, and the tools that somebody is asked about. */
+  async function under(options: ApprovalPolicyOptions, ...steps: ScriptedStep[]) {
+    const plugins = [approvalPolicy({ cwd: import.meta.dirname, ...options })]
+    const model = new ScriptedModel([...steps, 'Done.'])
+    const agent = new Agent({ contextId: 'policy', tools, plugins, model })
+    const turn = agent.executeTurn('go')
+    const statuses: unknown[] = []
+    for await (const { type, data } of turn) if (type === 'tool.end') statuses.push(data.status)
+    const { requests } = await turn.outcome
+    await agent.shutdown()
+    return {
+      statuses,
+      asked: requests.map(({ kind, from, about }) => [kind, about?.['tool'] ?? from]),
+    }
+  }
+
+  it.each<ApprovalPolicyOptions>([
+    { rules: [{ tool: 'read_file', decision: 'allow' }] },
+    { rules: [{ tool: 'read_file', decision: 'allow' }], unknown: 'deny' },
+    { rules: [{ tool: '*', decision: 'allow' }] },
+    { rules: [{ tool: '*', path: ['.env', '**'], decision: 'deny' }] },
+    { rules: [{ tool: '*', command: 'cat *', decision: 'ask' }] },
+  ])('without a rule about them stops none of them: %j', async (options) => {
+    expect(await under(options, ...EVERY)).toEqual({ statuses: ['ok', 'ok', 'ok'], asked: [] })
+    const question = call('ask_followup_question', { question: 'Which?' })
+    expect(await under(options, question)).toEqual({
+      statuses: [],
+      asked: [['text', 'ask_followup_question']],
+    })
+  })
+
+  it('with a rule about them decides', async () => {
+    const asking = await under({ rules: [{ tool: 'attempt_completion', decision: 'ask' }] }, ...EVERY)
+    expect(asking).toEqual({ statuses: ['ok', 'ok'], asked: [['confirmation', 'attempt_completion']] })
+    const denying = { rules: [{ tool: '*', decision: 'deny' }] } as const
+    expect((await under(denying, ...EVERY)).statuses).toEqual(['rejected', 'rejected', 'rejected'])
+  })
+
+  it('does not take a tool of your own for one of them, whatever its name', async () => {
+    tools = tools.map(({ name, description, input, parameters }) =>
+      defineTool({ name, description, input, parameters, run: () => 'paid' }),
+    )
+    const { asked } = await under({ rules: [{ tool: 'read_file', decision: 'allow' }] }, EVERY[0] ?? '')
+    expect(asked).toEqual([['confirmation', 'write_todo_list']])
+  })
 })

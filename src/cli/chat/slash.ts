@@ -126,7 +126,7 @@ async function begin(chat: Chat, id: string): Promise<void> {
 async function printSessions(chat: Chat): Promise<void> {
   const { store, screen, workspace } = chat.options
   const { name } = chat.ready
-  const heads = await listContexts(store, `${name}:`)
+  const heads = await listContexts(store, { prefix: `${name}:` })
   const current = keyOf({ agent: name, id: chat.id }).contextId
   const look = { agents: Object.keys(workspace.agents), columns: screen.columns, current }
   chat.print(heads.length === 0 ? dim('None yet.') : styled`${joinLines(sessionLines(heads, look))}\n`)
@@ -137,7 +137,9 @@ async function switchTo(chat: Chat, name: string): Promise<void> {
   const { store, workspace, env } = chat.options
   const own = chat.ready.name
   const agents = [own, ...Object.keys(workspace.agents).filter((each) => each !== own)]
-  const head = await findContext(store, name, [own]).catch(() => findContext(store, name, agents))
+  const head = await findContext(store, name, { agents: [own] }).catch(() =>
+    findContext(store, name, { agents }),
+  )
   const named = namedContext(head.key.contextId, agents)
   if (named === undefined) throw wrongUsage(`${head.key.contextId} belongs to no agent of the config.`)
   const ready = named.agent === own ? chat.ready : await readyAgent(workspace, { agent: named.agent, env })

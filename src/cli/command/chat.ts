@@ -33,7 +33,7 @@ export async function chat(context: CommandContext): Promise<number> {
     ids.splice(
       0,
       ids.length,
-      ...(await listContexts(store, prefix)).map(({ key }) => key.contextId.slice(prefix.length)),
+      ...(await listContexts(store, { prefix })).map(({ key }) => key.contextId.slice(prefix.length)),
     )
   }
   const completions = {

@@ -4,6 +4,7 @@ import type { Output } from 'holdfast/terminal'
 import type { ParsedArguments } from '../arguments.ts'
 import type { Outputs } from '../gate/outputs.ts'
 import { openMcp } from '../mcp-tools.ts'
+import { type ContextScope, ownerFrom } from '../names.ts'
 import { Workspace } from '../workspace.ts'
 
 export interface CommandContext extends Outputs {
@@ -36,6 +37,13 @@ export async function openServers(
   file: string,
 ): Promise<void> {
   workspace.mcp ??= await openMcp({ file, cwd, env, print: (problem) => foreign.print(problem) })
+}
+
+/** The conversations that `--agent`, `--tenant` and `--actor` choose. */
+export function scopeOf({ args }: CommandContext, workspace: Workspace): ContextScope {
+  const owner = ownerFrom(args)
+  const agents = workspace.namesFrom(args.value('agent'))
+  return owner === undefined ? { agents } : { agents, owner }
 }
 
 /** The width of lines; text for another program is not cut. */

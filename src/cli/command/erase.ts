@@ -5,17 +5,17 @@ import { setTimeout } from 'node:timers/promises'
 import { eraseLogs } from 'holdfast/observe'
 import { type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { findContext } from '../names.ts'
+import { contextText, findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { counted } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
-import { type CommandContext, workspaceOf } from './context.ts'
+import { type CommandContext, scopeOf, workspaceOf } from './context.ts'
 
 export async function erase(context: CommandContext): Promise<number> {
   const { args, stdin, out, err } = context
   const workspace = await workspaceOf(context)
-  const agents = workspace.namesFrom(args.value('agent'))
+  const scope = scopeOf(context, workspace)
   const name = args.words[0] ?? ''
   const asksFirst = !args.has('yes')
   if (asksFirst && !(stdin.isTTY && err.isTTY))
@@ -26,21 +26,19 @@ export async function erase(context: CommandContext): Promise<number> {
   const folders = logFolders(workspace)
   const removeLogs = async () => void (store && (await eraseLogs(store, { folders })))
   try {
-    const { key, turn } = await findContext(store, name, agents)
+    const { key, turn } = await findContext(store, name, scope)
     const turns = counted(turn, 'turn')
-    if (
-      asksFirst &&
-      !(await agrees(context, styled`Erase ${key.contextId} with ${turns} for good? [y/N] `))
-    ) {
+    const what = contextText(key)
+    if (asksFirst && !(await agrees(context, styled`Erase ${what} with ${turns} for good? [y/N] `))) {
       err.write(styled`Nothing was erased.\n`)
       return EXIT.cancelled
     }
     await store?.erase(key)
-    workspace.forgetContext(key.contextId)
+    if (what === key.contextId) workspace.forgetContext(key.contextId)
     await removeLogs()
     // A server that has the conversation open writes its last lines within 100 ms.
     await setTimeout(300)
-    out.write(styled`Erased ${key.contextId} (${turns}). Its id cannot be used again.\n`)
+    out.write(styled`Erased ${what} (${turns}). Its id is refused until it is recreated.\n`)
     return EXIT.done
   } finally {
     // Also if there is no such conversation: an earlier erase may have died before it came to the logs.

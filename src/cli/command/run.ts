@@ -1,8 +1,8 @@
 /** `holdfast run "…"`: one turn, for scripts. */
 
-import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
+import type { Agent, ContextKey, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
 import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
-import { answerFrom } from 'holdfast/tool'
+import { answerOption, answersFrom } from '../answer.ts'
 import { shellWord } from '../arguments.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { withOrigin } from '../mcp-tools.ts'
@@ -13,6 +13,7 @@ import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
 import { exitCodeFor, wrongUsage } from '../refusal.ts'
 import { type RequestSource, requestSource } from '../request-source.ts'
+import { isTask } from '../task/task-options.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { KnownCall } from '../terminal/turn-printer.ts'
@@ -26,11 +27,12 @@ export async function run(context: CommandContext): Promise<number> {
   const mode = modeOf(context)
   const message = mode === 'message' ? await messageFrom(args.words, stdin) : undefined
   const workspace = await workspaceOf(context)
+  if (mode !== 'message') refuseTask(args.value('context') ?? '', mode, workspace)
   const found = await contextOf(context, { workspace, isNew: mode === 'message' })
   const ready = await readyAgent(workspace, { agent: found.agent, model: args.value('model'), env })
   const id = found.id ?? idFrom(args.value('context'), ready.name) ?? timedId('run')
   const key = keyOf({ agent: ready.name, id })
-  if (mode !== 'message') await workspace.peek((store) => findContext(store, key.contextId, []))
+  if (mode !== 'message') await workspace.peek((store) => findContext(store, key.contextId, { agents: [] }))
   const store = workspace.openStore('create')
   try {
     const agent = agentFor(ready, id, { store })
@@ -69,6 +71,14 @@ function modeOf({ args }: CommandContext): RunMode {
   return answers ? 'answer' : 'continue'
 }
 
+/** A task has a command of its own. */
+function refuseTask(name: string, mode: RunMode, { folder }: Workspace): void {
+  const id = name.replace(/^task:/, '')
+  if (!isTask(folder, id)) return
+  const goOn = `holdfast task --continue ${id}${mode === 'answer' ? ' --answer …' : ''}`
+  throw wrongUsage(`${id} is a task. Type: ${goOn}`)
+}
+
 interface TurnInput {
   readonly message: string | undefined
   readonly answers: readonly string[]
@@ -76,31 +86,13 @@ interface TurnInput {
 
 async function turnFor(agent: Agent, { message, answers }: TurnInput): Promise<Turn> {
   if (message !== undefined) return agent.executeTurn(message)
-  if (answers.length > 0) return agent.answer(await answersFrom(agent, answers))
+  if (answers.length > 0) {
+    const requests = await agent.requests()
+    if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this conversation.')
+    return agent.answer(answersFrom(requests, answers))
+  }
   await agent.start()
   return agent.turn ?? agent.executeTurn(null)
-}
-
-/** An id before `=`; JSON and sentences with a `=` are values. */
-const UNKNOWN_ID = /^([^=\s"{[]+)=/
-
-async function answersFrom(agent: Agent, args: readonly string[]): Promise<Record<string, Json>> {
-  const requests = await agent.requests()
-  if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this conversation.')
-  const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
-  const waiting = `Waiting:${open}`
-  const [only, ...others] = requests
-  const pairs = args.map((text): [string, Json] => {
-    const named = requests.find(({ requestId }) => text.startsWith(`${requestId}=`))
-    if (named !== undefined)
-      return [named.requestId, answerFrom(named, text.slice(named.requestId.length + 1))]
-    const [, id] = UNKNOWN_ID.exec(text) ?? []
-    if (id !== undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
-    if (only === undefined || others.length > 0)
-      throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
-    return [only.requestId, answerFrom(only, text)]
-  })
-  return Object.fromEntries(pairs)
 }
 
 interface Conversation {
@@ -193,11 +185,10 @@ class RunReporter {
     )
   }
 
-  #wayToAnswer({ from, kind, requestId }: RequestData, isOnly: boolean): string {
-    if (from === 'credentials')
+  #wayToAnswer(request: RequestData, isOnly: boolean): string {
+    if (request.from === 'credentials')
       return `to go on: give the agent \`credentials\` in the config, then ${this.#command('--continue')}`
-    const isShort = kind === 'confirmation' && isOnly
-    return `to answer: ${this.#command(isShort ? '--answer yes' : `--answer ${shellWord(`${requestId}=${hintFor(kind)}`)}`)}`
+    return `to answer: ${this.#command(answerOption(request, isOnly))}`
   }
 
   #reportParked({ signal, parking }: Interrupted): number {
@@ -230,9 +221,4 @@ const SILENT: RunPrinter = {
   event: () => {},
   note: () => {},
   end: () => {},
-}
-
-function hintFor(kind: string): string {
-  if (kind === 'confirmation') return 'yes'
-  return kind === 'data' ? '{"…":"…"}' : '…'
 }

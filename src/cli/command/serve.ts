@@ -11,7 +11,7 @@ import { unusable, wrongUsage } from '../refusal.ts'
 import { hostedResearch } from '../research/hosted-research.ts'
 import { Workspace } from '../workspace.ts'
 import type { CommandContext } from './context.ts'
-import { watchedServe } from './serve-watch.ts'
+import { reportImports, watchedServe } from './serve-watch.ts'
 
 const DEFAULT_PORT = 4700
 /** Ports that are tried after the default one. */
@@ -25,6 +25,7 @@ export async function serve(context: CommandContext): Promise<number> {
     throw wrongUsage('The config is given twice. Keep one: holdfast serve CONFIG')
   const port = portOf(args.value('port'))
   checkPackages()
+  reportImports(env)
   const workspace = await Workspace.load({ cwd, env, config: word ?? option })
   if (args.has('watch')) return watchedServe(context, workspace)
   const agents = await hostedAgents(context, workspace)

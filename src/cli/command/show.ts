@@ -4,9 +4,9 @@ import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { findContext, namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
-import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
+import { conversationLines, costText } from '../terminal/exchange-lines.ts'
 import { counted } from '../terminal/text.ts'
-import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
 
 export async function show(context: CommandContext): Promise<number> {
@@ -14,7 +14,7 @@ export async function show(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const head = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
+    const head = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
     if (store === undefined) return EXIT.failed
     const { exchanges, session } = await readAll(store, head.key)
     const { contextId } = head.key
@@ -40,7 +40,7 @@ export async function show(context: CommandContext): Promise<number> {
       head.status,
     ]
     const look = { columns: columnsOf(out), footer: true }
-    const blocks = exchanges.map((exchange) => styled`\n${joinLines(exchangeLines(exchange, look))}\n`)
+    const blocks = conversationLines(exchanges, look).map((lines) => styled`\n${joinLines(lines)}\n`)
     out.write(styled`${bold(contextId)}\n${dim(facts.join(' · '))}\n`)
     for (const block of blocks) out.write(block)
     return EXIT.done

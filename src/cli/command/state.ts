@@ -9,7 +9,7 @@ import { findContext, namedContext } from '../names.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
-import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
 
 export async function state(context: CommandContext): Promise<number> {
@@ -17,7 +17,7 @@ export async function state(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const { key } = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
+    const { key } = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
     if (store === undefined) return EXIT.failed
     const { contextId } = key
     const agent = namedContext(contextId, workspace.names)?.agent

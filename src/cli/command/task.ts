@@ -5,6 +5,7 @@ import type { GraphEvent } from 'holdfast/graph'
 import { dim, green, joinLines, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { toolsFrom } from 'holdfast/tool'
 import { loadTools } from 'holdfast/toolbox'
+import { answerOption, answersFrom, problemWith } from '../answer.ts'
 import { shellWord } from '../arguments.ts'
 import { askAll } from '../chat/ask.ts'
 import { EXIT, exitCodeOfTask } from '../exit-code.ts'
@@ -41,12 +42,17 @@ export async function task(context: CommandContext): Promise<number> {
   const { args, cwd, env } = context
   const workspace = await workspaceOf(context)
   const continues = args.has('continue')
+  const answers = args.values('answer')
+  if (answers.length > 0 && !continues)
+    throw wrongUsage('--answer needs --continue: holdfast task --continue ID --answer …')
   const { id, words } = continues
     ? continued(args.words, workspace)
     : { id: timedId(AGENT), words: args.words }
   const key = keyOf({ agent: AGENT, id })
   const options = taskOptions(args, cwd, continues ? savedTask(workspace.folder, id) : undefined)
   if (!continues && words.length === 0) throw wrongUsage('Say what is to be done: holdfast task "…".')
+  if (answers.length > 0 && words.length > 0)
+    throw wrongUsage('--answer takes no message. Leave one of them out.')
   const text = words.length === 0 ? undefined : await messageFrom(words, context.stdin)
   if (options.mcp !== undefined) await openServers(context, workspace, options.mcp)
   const ready = await readyAgent(workspace, { agent: options.agent, model: options.model, env })
@@ -67,7 +73,7 @@ export async function task(context: CommandContext): Promise<number> {
       store,
       verbose: false,
     })
-    return await new TaskSession(context, { agent, ready, store, key, id }).run(text)
+    return await new TaskSession(context, { agent, ready, store, key, id }).run(text, answers)
   } finally {
     await Promise.all([store.close(), workspace.mcp?.close()])
   }
@@ -141,8 +147,11 @@ class TaskSession {
     } else this.#printer = new TaskPrinter({ columns: columnsOf(err), print: (text) => this.#note(text) })
   }
 
-  /** `text`: the task, or that of a further round; undefined to go on with it. Resolves to the exit code. */
-  async run(text: string | undefined): Promise<number> {
+  /**
+   * `text`: the task, or that of a further round; undefined to go on with it, by `answers` if there are any. Resolves to the
+   * exit code.
+   */
+  async run(text: string | undefined, answers: readonly string[]): Promise<number> {
     const endForeign = this.#showForeign()
     const tidyUp = () => {
       endForeign?.()
@@ -153,7 +162,7 @@ class TaskSession {
     process.once('exit', tidyUp).on('SIGINT', interrupt)
     const ignoreSignals = endAtSignals((exitCode) => this.#leave(exitCode))
     try {
-      return await this.#report(await this.#untilEnd(text))
+      return await this.#report(await this.#untilEnd(text, answers))
     } finally {
       process.off('exit', tidyUp).off('SIGINT', interrupt)
       ignoreSignals()
@@ -161,20 +170,38 @@ class TaskSession {
     }
   }
 
-  async #untilEnd(text: string | undefined): Promise<TaskResults> {
+  async #untilEnd(text: string | undefined, typed: readonly string[]): Promise<TaskResults> {
     const { agent, key, ready, id } = this.#of
     const { contextId } = key
+    const given = typed.length === 0 ? undefined : await this.#answersFrom(typed)
     this.#note(dim(`${ready.choice.name} · ${id}`))
     if (text === undefined) await this.#recall()
-    let results = await this.#watch((options) =>
-      text === undefined ? agent.resume(contextId, options) : agent.run(text, { ...options, contextId }),
-    )
+    let results = await this.#watch((options) => {
+      if (given !== undefined) return agent.answer(contextId, given, options)
+      return text === undefined
+        ? agent.resume(contextId, options)
+        : agent.run(text, { ...options, contextId })
+    })
     while (results.ended === 'waiting') {
       const answers = await this.#ask(results)
       if (answers === undefined) return results
       results = await this.#watch((options) => agent.answer(contextId, answers, options))
     }
     return results
+  }
+
+  /** Throws before anything is stored if an answer fits no open request. */
+  async #answersFrom(typed: readonly string[]): Promise<Readonly<Record<string, Json>>> {
+    const { agent, key } = this.#of
+    const requests = await (await agent.compile()).requests({ contextId: key.contextId })
+    if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this task.')
+    const answers = answersFrom(requests, typed)
+    for (const request of requests) {
+      const answer = answers[request.requestId]
+      const problem = answer === undefined ? undefined : problemWith(request, answer)
+      if (problem !== undefined) throw wrongUsage(`--answer for ${request.requestId}: ${problem}`)
+    }
+    return answers
   }
 
   async #recall(): Promise<void> {
@@ -240,8 +267,9 @@ class TaskSession {
     if (results.ended === 'waiting') await this.#showRequests(results)
     else this.#answer(results)
     this.#note(summaryOf(results))
-    if (results.isResumable) this.#note(dim(`  to go on: ${this.#continuing()}`))
-    else if (!this.#hasRun) {
+    const isToAnswer = results.ended === 'waiting' && this.#screen === undefined
+    if (results.isResumable && !isToAnswer) this.#note(dim(`  to go on: ${this.#continuing()}`))
+    else if (!results.isResumable && !this.#hasRun) {
       this.#note(styled`This task has ended; nothing was run.`)
       this.#note(dim(`  for a further round: ${this.#continuing()} "…"`))
     }
@@ -264,7 +292,7 @@ class TaskSession {
     }
   }
 
-  /** In a terminal they were shown when the person deferred them. */
+  /** With the commands that answer them. In a terminal they were shown when the person deferred them. */
   async #showRequests({ requests }: TaskResults): Promise<void> {
     if (this.#screen !== undefined) return
     const { store, key } = this.#of
@@ -272,7 +300,11 @@ class TaskSession {
     for (const request of requests) {
       const source = await requestSource(store, key, request)
       this.#note(
-        joinLines([...questionOf(request, source, look).lines, ...optionLines(request, look.columns)]),
+        joinLines([
+          ...questionOf(request, source, look).lines,
+          ...optionLines(request, look.columns),
+          dim(`  to answer: ${this.#continuing()} ${answerOption(request, requests.length === 1)}`),
+        ]),
       )
     }
   }

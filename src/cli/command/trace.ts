@@ -11,7 +11,7 @@ import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { counted, cut, oneLine } from '../terminal/text.ts'
 import { labelOf, msText, waterfallLines } from '../terminal/waterfall.ts'
-import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
 
 const POLL_MS = 200
 const PIPE_COLUMNS = 80
@@ -22,7 +22,7 @@ export async function trace(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const { key } = await findContext(store, args.words[0] ?? '', workspace.namesFrom(args.value('agent')))
+    const { key } = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
     if (store === undefined) return EXIT.failed
     const { turn: newest } = await loadSession(store, key)
     const turn = chosen ?? newest

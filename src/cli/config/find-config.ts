@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { unusable } from '../refusal.ts'
 
-const CONFIG_NAMES: readonly string[] = [
+export const CONFIG_NAMES: readonly string[] = [
   'holdfast.config.ts',
   'holdfast.config.mts',
   'holdfast.config.js',

@@ -2,6 +2,7 @@
 import { pathToFileURL } from 'node:url'
 import { Agent, memoryStore, type Tool } from 'holdfast'
 import { toolsFrom } from 'holdfast/tool'
+import { COMMAND_NAMES } from '../names.ts'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
 import { configError, shownPath } from './config-errors.ts'
@@ -126,6 +127,10 @@ function fromNames(named: Record<string, unknown>): unknown {
 }
 
 async function checkAgent(path: string, name: string, agent: unknown): Promise<void> {
+  if (COMMAND_NAMES.includes(name))
+    throw unusable(
+      `${shownPath(path)}: ${JSON.stringify(name)} cannot be the name of an agent: holdfast ${name} keeps its conversations under it. Choose another.`,
+    )
   if (!AGENT_NAME.test(name))
     throw unusable(
       `${shownPath(path)}: ${JSON.stringify(name)} cannot be the name of an agent. Use letters, digits, "_", "." and "-".`,

@@ -46,13 +46,25 @@ export async function addDocuments(context: CommandContext): Promise<number> {
   }
 }
 
-function printReport({ out, err, cwd }: CommandContext, { added, unchanged, skipped }: AddReport): void {
+const MOST_NAMED = 10
+
+function printReport(
+  { out, err, cwd }: CommandContext,
+  { added, unchanged, skipped, ignored }: AddReport,
+): void {
   for (const { source, reason } of skipped)
     err.write(styled`${yellow('skipped')} ${oneLine(shownPath(source, cwd))}: ${oneLine(reason)}\n`)
+  const others = ignored.slice(0, MOST_NAMED).map((path) => oneLine(shownPath(path, cwd)))
+  const more = ignored.length - others.length
+  if (ignored.length > 0)
+    err.write(
+      styled`not read, since they are no documents: ${others.join(', ')}${more > 0 ? ` and ${more} more` : ''}\n`,
+    )
+  const otherKinds = ignored.length === 0 ? '' : `, ${ignored.length} of other kinds`
   const passages = added.reduce((total, document) => total + document.passages, 0)
   const documents = counted(added.length, 'document')
   out.write(
-    styled`Added ${documents} with ${counted(passages, 'passage')}; ${unchanged.length} unchanged, ${skipped.length} skipped.\n`,
+    styled`Added ${documents} with ${counted(passages, 'passage')}; ${unchanged.length} unchanged, ${skipped.length} skipped${otherKinds}.\n`,
   )
 }
 

@@ -3,7 +3,7 @@
 import { bold, cyan, dim, red, type Styled, styled, visibleValue, yellow } from 'holdfast/terminal'
 import type { Exchange, Step } from '../exchange.ts'
 import { callLines, toolText } from './call-line.ts'
-import { flowPrinter } from './flow-lines.ts'
+import { type FlowPrinter, flowPrinter } from './flow-lines.ts'
 import { repeats } from './result-line.ts'
 import { counted, cut, oneLine, spanText } from './text.ts'
 import { wrapText } from './word-wrap.ts'
@@ -16,8 +16,21 @@ export interface ExchangeLook {
   readonly footer?: boolean
 }
 
+/** The lines of each turn of a conversation. A call that one turn of a flow requests may end in a later one. */
+export function conversationLines(exchanges: readonly Exchange[], look: ExchangeLook): Styled[][] {
+  const printers = new Map<string | undefined, FlowPrinter>()
+  return exchanges.map((exchange) => {
+    const printer = printers.get(exchange.graph) ?? flowPrinter(exchange.graph, look.columns)
+    printers.set(exchange.graph, printer)
+    return linesOf(exchange, look, printer)
+  })
+}
+
 export function exchangeLines(exchange: Exchange, look: ExchangeLook): Styled[] {
-  const flowLines = flowPrinter(exchange.graph, look.columns)
+  return linesOf(exchange, look, flowPrinter(exchange.graph, look.columns))
+}
+
+function linesOf(exchange: Exchange, look: ExchangeLook, flowLines: FlowPrinter): Styled[] {
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
     ...exchange.steps.flatMap((step, at) => flowLines(step) ?? stepLines(step, look, exchange.steps[at + 1])),

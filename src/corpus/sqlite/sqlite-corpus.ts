@@ -77,6 +77,8 @@ export interface AddReport {
   /** Their content is known, under this or another source. */
   readonly unchanged: readonly { readonly source: string; readonly document: CorpusDocument }[]
   readonly skipped: readonly SkippedSource[]
+  /** Files of folders that were not read: no format here has their endings. */
+  readonly ignored: readonly string[]
 }
 
 export interface SqliteCorpus extends Corpus {
@@ -134,14 +136,16 @@ class FileCorpus implements SqliteCorpus {
     const { signal } = options
     const reading = { ...this.#reading, ...(signal === undefined ? {} : { signal }) }
     const extensions = new Set(reading.parsers.flatMap((parser) => parser.extensions))
-    const found = await findSources(sources, { ...reading, extensions })
+    const ignored: string[] = []
+    const onIgnored = (path: string) => void ignored.push(path)
+    const found = await findSources(sources, { ...reading, extensions, onIgnored })
     const results = await this.#addEach(found, reading, options)
     // A source whose content another one had before loses it when that one changes.
     for (const [each, result] of results)
       if ('document' in result && !this.#query((db) => isStored(db, result.document)))
         results.set(each, await this.#addOne(each, reading))
     await this.#embedMissing(options)
-    return reportOf(results)
+    return { ...reportOf(results), ignored }
   }
 
   async #addEach(
@@ -290,7 +294,7 @@ type AddedOne =
   | { readonly isNew: boolean; readonly document: CorpusDocument }
   | { readonly code: SkipCode; readonly reason: string }
 
-function reportOf(results: ReadonlyMap<FoundSource, AddedOne>): AddReport {
+function reportOf(results: ReadonlyMap<FoundSource, AddedOne>): Omit<AddReport, 'ignored'> {
   const added: CorpusDocument[] = []
   const unchanged: AddReport['unchanged'][number][] = []
   const skipped: SkippedSource[] = []

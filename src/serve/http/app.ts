@@ -134,18 +134,15 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
           ...(context.env as Pick<Matched, 'address'>),
         }),
       )
-  const forEverybody = (route: string, respond: (request: Request) => Response) => (context: Context) =>
+  const forEverybody = (route: string, respond: Respond) => (context: Context) =>
     server.forEverybody(context.req.raw, { route, ...(context.env as Pick<Matched, 'address'>) }, respond)
   for (const { path, respond } of pageFiles(options.page)) app.get(path, forEverybody('page', respond))
   app.get('/docs', forEverybody('docs', docsPage(document)))
-  app.notFound(
-    forEverybody('none', () => {
-      throw new HttpProblem({
-        status: 404,
-        code: 'not-found',
-        detail: 'There is no such address. See /docs.',
-      })
-    }),
+  app.notFound((context) =>
+    forEverybody('none', ({ method }) => {
+      const allow = METHODS.filter((each) => app.router.match(each, context.req.path)[0].length > 0)
+      throw new HttpProblem(allow.length === 0 ? NO_ADDRESS : noMethod(method, allow))
+    })(context),
   )
   const stops = mounts.map((mount) => mount.start?.({ host, authenticate }))
   return {
@@ -160,6 +157,22 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
       for (const stop of stops) stop?.()
     },
   }
+}
+
+type Respond = (request: Request) => Response
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
+const NO_ADDRESS: Problem = {
+  status: 404,
+  code: 'not-found',
+  detail: 'There is no such address. See /docs.',
+}
+
+/** A route for GET also answers HEAD. */
+function noMethod(method: string, methods: readonly (typeof METHODS)[number][]): Problem {
+  const allow = methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
+  const detail = `This address takes ${allow}, not ${method}.`
+  return { status: 405, code: 'method-not-allowed', detail, allow }
 }
 
 function pageFiles(page: HttpOptions['page'] = false): readonly PageFile[] {

@@ -31,6 +31,21 @@ describe('the client', () => {
     })
   })
 
+  test('says in its error which field does not fit', async () => {
+    const { url } = await open({
+      store: memoryStore(),
+      agents: { a: { model: new ScriptedModel(['Hello.']) } },
+    })
+    const conversation = createClient({ url, retryForMs: 0 }).conversation('a:1')
+    const error = await conversation.ask('').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status: 400, code: 'invalid-request' })
+    const { message, issues } = error as ClientError
+    expect(issues).toContain('message: String is too short (0 < 1).')
+    expect(message).toBe(`The body does not fit. ${issues.join(' ')}`)
+    const unknown = createClient({ url }).conversation('b:1').ask('Hi')
+    await expect(unknown).rejects.toMatchObject({ status: 404, issues: [] })
+  })
+
   test('sees every entry once, in order, over a connection that is cut again and again', async () => {
     const turns = 12
     const { url, host } = await open(

@@ -271,7 +271,8 @@ describe('a host over HTTP', () => {
     ['/conversations?limit=2&limit=3', {}, 400],
     ['/conversations?nothing=1', {}, 400],
     ['/nowhere', {}, 404],
-    ['/conversations/a:1', { method: 'PUT' }, 404],
+    ['/conversations/a:1', { method: 'PUT' }, 405],
+    ['/conversations/a:1/messages', { json: { values: {} } }, 400],
   ])('%s %j is %i, a problem without a stack', async (path, init, status) => {
     const { call } = await open({ store: memoryStore(), agents: agents('One.') }, { maxBodyBytes: 1000 })
     const response = await call(path, init)
@@ -282,5 +283,23 @@ describe('a host over HTTP', () => {
     ])
     expect(text).not.toMatch(/\bat .*\.ts|node_modules/)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test.each([
+    ['PUT', '/conversations/a:1/messages', 'GET, HEAD, POST'],
+    ['PATCH', '/conversations/a:1', 'GET, HEAD, DELETE'],
+    ['POST', '/health', 'GET, HEAD'],
+    ['DELETE', '/docs', 'GET, HEAD'],
+    ['GET', '/echo', 'POST'],
+  ])('%s %s is no method of that address: Allow has %s', async (method, path, allow) => {
+    const echo = { method: 'POST', path: '/echo', handle: () => new Response('echo') } as const
+    const mounts = [{ name: 'echo', routes: [echo] }]
+    const { call } = await open({ store: memoryStore(), agents: agents('One.') }, { mounts })
+    const response = await call(path, { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
+    expect(await response.json()).toMatchObject({
+      code: 'method-not-allowed',
+      detail: `This address takes ${allow}, not ${method}.`,
+    })
   })
 })
