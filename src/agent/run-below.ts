@@ -158,7 +158,7 @@ function childOf(agent: Agent, { message, below }: BelowRun, options: TurnOption
       const childOptions = { ...options, [HANDED_DOWN]: origins }
       return agent.answer(answers, childOptions)
     },
-    goOn: () => agent.executeTurn(null, options),
+    continueTurn: () => agent.executeTurn(null, options),
     begin: () =>
       message === undefined
         ? agent.executeTurn(null, unprompted)

@@ -46,14 +46,14 @@ export async function select(
   const { entities } = setup.definition.grounding
   const { active = [], origin } = driver.journal.session
   const at = setup.clock.now()
-  const isCalls = inputOrigin().origin !== undefined
-  const by: ChosenBy = isCalls ? 'tool' : 'program'
+  const isInsideCall = inputOrigin().origin !== undefined
+  const by: ChosenBy = isInsideCall ? 'tool' : 'program'
   const checked = selections.map((one): Selection => {
     const selection = checkedSelection(one, entities)
-    return isCalls ? { ...selection, by } : selection
+    return isInsideCall ? { ...selection, by } : selection
   })
   for (const selection of checked) await checkKind({ driver, store, setup }, selection)
-  if (isCalls) for (const selection of checked) await checkGood({ driver, store, setup }, selection)
+  if (isInsideCall) for (const selection of checked) await checkGood({ driver, store, setup }, selection)
   const change = (values: readonly ActiveValue[]) => withSelections(values, checked, { entities, at, by })
   const own = change(active)
   const isActorScoped =
@@ -126,7 +126,7 @@ async function checkGood(
     const { kind } = await judgeBelow(found, entity, { judging, above })
     if (kind === 'ok') continue
     throw notSelected(
-      `the code of a call selected it, and ${quote(id)} is not good there or here: no tool has shown it and no person has written it`,
+      `the code of a call selected it, and ${quote(id)} is not grounded: no tool has shown it and no person has written it`,
     )
   }
 }

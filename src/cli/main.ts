@@ -76,7 +76,7 @@ async function execute(
 
 function unfinished(): Refusal {
   return new Refusal(
-    'The command ended before it was done: it waits for a promise of a tool or of the config that nothing can settle. Mend that promise; an open turn goes on with --continue.',
+    'The command ended before it was done: a tool or the config awaits a promise that never settles. Fix it; an open turn goes on with --continue.',
     { exitCode: EXIT.failed, code: 'unfinished' },
   )
 }

@@ -52,7 +52,10 @@ export function deferredWrites({ store, key, timer }: WriteTarget): DeferredWrit
 }
 
 /** The deferred writes of a conversation, if there are any. */
-export function owedTo({ store, key }: Pick<WriteTarget, 'store' | 'key'>): DeferredWrites | undefined {
+export function findDeferredWrites({
+  store,
+  key,
+}: Pick<WriteTarget, 'store' | 'key'>): DeferredWrites | undefined {
   return owed.get(store)?.get(keyText(key))
 }
 

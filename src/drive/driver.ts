@@ -31,7 +31,7 @@ import {
 import type { Credentials } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
-import { deferredWrites, owedTo } from './deferred-writes.ts'
+import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
 import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -155,7 +155,7 @@ export class Driver {
 
   /** Opens a turn or takes over the open one, up to its first batch. */
   async #open(): Promise<Progress> {
-    const owed = owedTo(this.#options)
+    const owed = findDeferredWrites(this.#options)
     if (owed !== undefined) await owed.flush(this.ownership)
     const { ownership } = this
     if (ownership.isOwner && this.hasWork) await ownership.releaseIdle()
@@ -320,7 +320,7 @@ export class Driver {
     const grace = timer.wait(definition.graceMs, { signal: ended.signal, background: true })
     await Promise.race([this.#closeLoop(loop, why), grace])
     ended.abort()
-    await owedTo(this.#options)?.tried()
+    await findDeferredWrites(this.#options)?.tried()
     this.ownership.drained()
   }
 
@@ -368,7 +368,7 @@ export class Driver {
   /** Appends the buffered entries, and tries the deferred writes once; they are retried while the process lives. */
   async flush(): Promise<void> {
     await this.ownership.flush()
-    const owed = owedTo(this.#options)
+    const owed = findDeferredWrites(this.#options)
     if (owed !== undefined) await quietly(owed.flush(this.ownership))
   }
 

@@ -77,7 +77,7 @@ export class Ownership {
   #isAppending = false
   /** True while a claim may be stored whose reply never came. */
   #isClaimUnclear = false
-  /** Losses that the store has told about this journal: a loop may meet those of other journals, too. */
+  /** Loss errors of this journal; a loop can see those of other journals, too. */
   readonly #losses = new WeakSet<HoldfastError>()
 
   /** `onLost`: another driver has claimed, and the store has refused an owner without a loop. */

@@ -56,7 +56,7 @@ export interface Child {
   /** `origins`: of answers that no person gave. */
   answer(answers: Readonly<Record<string, Json>>, origins: AnswerOrigins): TurnView
   /** Continues after the requests that it waited for have expired. */
-  goOn(): TurnView
+  continueTurn(): TurnView
   begin(): TurnView
   shutdown(): Promise<void>
 }
@@ -105,10 +105,10 @@ async function resumeOrBegin(
   const last = await child.lastTurn()
   if (last === undefined) return child.begin()
   const outcome = await last.outcome
-  if (waits(outcome)) return (await child.requests()).length === 0 ? child.goOn() : last
+  if (waits(outcome)) return (await child.requests()).length === 0 ? child.continueTurn() : last
   // Cancelled together with its caller, which continues.
-  if (outcome.status === 'cancelled') return child.goOn()
-  return isComplete(outcome) || (await attemptOf(last)) >= attempt ? last : child.goOn()
+  if (outcome.status === 'cancelled') return child.continueTurn()
+  return isComplete(outcome) || (await attemptOf(last)) >= attempt ? last : child.continueTurn()
 }
 
 /** The metadata field of the caller's attempt. */

@@ -134,8 +134,7 @@ function checkUnsettled({ attempt, callId }: EffectCall): void {
   })
 }
 
-export const UNKNOWN =
-  'Begun, and nobody can say whether it happened: its result has not come. Find out before doing it again.'
+export const UNKNOWN = 'Outcome unknown: it started, and no result was stored. Check before you repeat it.'
 
 /** Settles once (R4): a result that comes after the run has continued is posted as late. */
 function appendEnd(

@@ -165,7 +165,7 @@ export class Thread {
       requests: () => this.requests(),
       lastTurn: () => this.lastTurn(),
       answer: (answers, origins) => this.answer(answers, unkeyed, origins),
-      goOn: () => this.begin(null, unkeyed),
+      continueTurn: () => this.begin(null, unkeyed),
       begin: () => this.begin(values, options),
       shutdown: () => this.close(),
       turnNow: () => this.turn,

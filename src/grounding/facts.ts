@@ -93,7 +93,7 @@ export interface Facts {
   /** The last seen things, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
   /** The person's messages in this turn, steering included, oldest first. */
-  readonly heard: readonly PersonWords[]
+  readonly personMessages: readonly PersonWords[]
   /** The text of all of them. */
   readonly userText: string
   /**
@@ -172,7 +172,7 @@ export interface MemoryFactsOptions {
 }
 
 export class MemoryFacts implements Facts {
-  readonly heard: readonly PersonWords[]
+  readonly personMessages: readonly PersonWords[]
   readonly userText: string
   readonly #active = new Map<string, ActiveValue>()
   readonly #seen = new Map<string, Map<string, Seen>>()
@@ -189,7 +189,7 @@ export class MemoryFacts implements Facts {
   constructor(options: MemoryFactsOptions = {}) {
     const { active = [], batches = [], userText = '' } = options
     this.userText = userText
-    this.heard = userText === '' ? [] : [{ text: userText, at: 0 }]
+    this.personMessages = userText === '' ? [] : [{ text: userText, at: 0 }]
     this.#options = options
     for (const value of active) this.#active.set(value.entity, value)
     for (const batch of batches) this.add(batch)

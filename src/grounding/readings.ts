@@ -109,7 +109,7 @@ export interface PlaceReading extends Reading, Ordinal {
 export async function ordinalReadings(text: string, about: Case): Promise<readonly PlaceReading[]> {
   const ordinals = ordinalsOf(text, about.entity)
   if (ordinals.length === 0) return []
-  const isMeant = (await isListedLast(about)) || ordinals.every((each) => isSaidOfKind(each, about))
+  const isMeant = (await isListedLast(about)) || ordinals.every((each) => hasNounInText(each, about))
   if (!isMeant) return []
   const newest = await listed(about)
   const earlier = await listedBeforeWords(about, ordinals)
@@ -124,7 +124,7 @@ export async function ordinalReadings(text: string, about: Case): Promise<readon
 }
 
 /** A model that is asked for "project 2" may write 2. */
-function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): boolean {
+function hasNounInText({ place, hasNoun }: Ordinal, { entity, judging }: Case): boolean {
   if (hasNoun) return true
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
   return spoken.some((each) => each.hasNoun && each.place === place)
@@ -160,7 +160,7 @@ async function listedBeforeWords(about: Case, places: readonly Ordinal[]): Promi
     ordinalsIn(text, entity, judging.entities.values()).some((said) =>
       places.some(({ place }) => place === said.place),
     )
-  const words = judging.facts.heard.findLast(isSaid)
+  const words = judging.facts.personMessages.findLast(isSaid)
   return words === undefined ? [] : listed(about, words)
 }
 

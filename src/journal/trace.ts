@@ -93,7 +93,7 @@ export class TraceReader {
 
   /** The entries that have ended, then the open ones. */
   trace(): readonly TraceEntry[] {
-    return [...this.#trace, ...this.#thinking(), ...this.#unsettled(), ...this.#running()]
+    return [...this.#trace, ...this.#openModelCall(), ...this.#unsettled(), ...this.#running()]
   }
 
   readonly #readers: Readers = {
@@ -269,7 +269,7 @@ export class TraceReader {
     const cancelled = (call: LlmCallTrace): LlmCallTrace => {
       return { ...call, status: 'cancelled', duration_ms: at - call.timestamp }
     }
-    this.#trace.push(...this.#thinking().map(cancelled))
+    this.#trace.push(...this.#openModelCall().map(cancelled))
     this.#model = undefined
     this.#turn = 0
     this.#trace.push(...this.#unsettled().filter((call) => call.turn === turn))
@@ -286,7 +286,7 @@ export class TraceReader {
     for (const [callId, open] of this.#open) if (open.turn === turn) this.#open.delete(callId)
   }
 
-  #thinking(): readonly LlmCallTrace[] {
+  #openModelCall(): readonly LlmCallTrace[] {
     if (this.#model === undefined) return []
     const { turn, at, data } = this.#model
     const { model, iteration } = data

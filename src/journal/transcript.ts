@@ -63,8 +63,8 @@ export class TranscriptBuilder {
   read(entry: Entry): void {
     const kind = ENTRY_KINDS.get(entry.type)
     const known = understand(entry, kind)
-    if (known === undefined || !kind?.speaks) return
-    const apply = writers[known.type as TypesThat<'speaks'>] as (
+    if (known === undefined || !kind?.inTranscript) return
+    const apply = writers[known.type as TypesThat<'inTranscript'>] as (
       builder: TranscriptBuilder,
       entry: KnownEntry,
     ) => void
@@ -205,7 +205,7 @@ export class TranscriptBuilder {
 }
 
 const writers: {
-  readonly [T in TypesThat<'speaks'>]: (builder: TranscriptBuilder, entry: EntryOf<T>) => void
+  readonly [T in TypesThat<'inTranscript'>]: (builder: TranscriptBuilder, entry: EntryOf<T>) => void
 } = {
   input: (builder, entry) => builder.remember(entry),
   'turn.start': (builder, entry) => {

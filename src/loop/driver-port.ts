@@ -28,7 +28,7 @@ export interface Batch {
   readonly stored: () => void
   /**
    * The driver calls it if they could not be stored. Returns a smaller batch to store instead of one that is too large.
-   * Undefined: the entries are dropped, and the loop has to be told by a throw.
+   * Undefined: the entries are dropped, and the driver throws the refusal into the loop.
    */
   readonly refused: (refusal: unknown) => Batch | undefined
 }

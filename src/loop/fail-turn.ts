@@ -8,14 +8,14 @@ import { Interrupted, originOf, type RunBase } from './run-base.ts'
 import type { Thrower } from './telemetry.ts'
 
 /** Ownership, store failures and entries of a newer version (R21): another driver may continue the turn. */
-const ELSEWHERE: ReadonlySet<string> = new Set([
+const LEAVES_TURN_OPEN: ReadonlySet<string> = new Set([
   ...['fenced', 'owned', 'moved', 'erased', 'ambiguous', 'not-pending', 'inbox-full'],
   ...['entry-not-understood', 'wrong-kind'],
 ])
 
 export function endsTurn(error: unknown): boolean {
   if (error instanceof Interrupted) return false
-  return !HoldfastError.is(error) || !(ELSEWHERE.has(error.code) || error.code.startsWith('store-'))
+  return !HoldfastError.is(error) || !(LEAVES_TURN_OPEN.has(error.code) || error.code.startsWith('store-'))
 }
 
 /** The stored reason of a failed turn. */

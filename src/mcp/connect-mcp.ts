@@ -126,8 +126,8 @@ class ServerTools {
 
   /** The last known list if the server cannot be reached: a call of one connects again. */
   async tools(): Promise<readonly Tool[]> {
-    const { live, isUninformed, isReady } = this.connection
-    const isStale = this.#listed !== this.#changes || live === undefined || isUninformed
+    const { live, missesToolReports, isReady } = this.connection
+    const isStale = this.#listed !== this.#changes || live === undefined || missesToolReports
     if (isStale && isReady) {
       this.#listing ??= this.#list()
       // A server that has failed before does not hold up every turn.

@@ -49,7 +49,7 @@ export class ServerConnection {
   /** Removes the secrets of the config from texts and results of the server. */
   readonly secrets: Redactor
   /** True if the server would report other tools, and the stream of its reports has ended. */
-  isUninformed = false
+  missesToolReports = false
   /** Called when the server reports other tools, and after every new connection. */
   onToolsChanged: () => void = () => {}
   /** Called with every new problem. */
@@ -177,9 +177,9 @@ export class ServerConnection {
         throw new Error('it was closed')
       }
       this.#live = live
-      this.questions.areTold =
+      this.questions.nameTheirCall =
         this.settings.target.kind === 'http' && live.client.getProtocolEra() === 'modern'
-      this.isUninformed = false
+      this.missesToolReports = false
       void this.#watchReports(live)
       this.state = 'connected'
       this.error = undefined
@@ -199,7 +199,7 @@ export class ServerConnection {
   /** The newest protocol reports changes on a stream, which may end before the connection does. */
   async #watchReports(live: LiveServer): Promise<void> {
     const how = await live.client.autoOpenedSubscription?.closed
-    if (how !== undefined && how !== 'local' && this.#live === live) this.isUninformed = true
+    if (how !== undefined && how !== 'local' && this.#live === live) this.missesToolReports = true
   }
 
   async #open(): Promise<LiveServer> {

@@ -112,7 +112,7 @@ describe('a question that does not say which call it belongs to', () => {
 
   it('belongs to no call where servers do say it', async () => {
     const { questions, asker, other } = await together()
-    questions.areTold = true
+    questions.nameTheirCall = true
     expect(await questions.answer(SURE, OPEN)).toEqual({ action: 'cancel' })
     await asker.end(true)
     expect(other.call.asked).toEqual([])

@@ -105,7 +105,7 @@ export class QuestionedCall {
 /** Assigns the questions of one server to its running calls. */
 export class Questions {
   /** True if a question comes with the request that it belongs to. */
-  areTold = false
+  nameTheirCall = false
   readonly #running = new Set<QuestionedCall>()
   #waiting: ((call: QuestionedCall | undefined) => void)[] = []
   readonly #current = new AsyncLocalStorage<QuestionedCall>()
@@ -115,7 +115,7 @@ export class Questions {
 
   /** Rejects with the reason of the signal if it aborts before `work` begins. */
   async during<T>(call: QuestionedCall, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (!this.areTold) await this.#enter(call, signal)
+    if (!this.nameTheirCall) await this.#enter(call, signal)
     signal.throwIfAborted()
     this.#running.add(call)
     try {
@@ -172,13 +172,13 @@ export class Questions {
   }
 
   /**
-   * The call of the request that the question came with, or the one left over: calls that ask do not end, so once as many
-   * run as ask, each of them asks.
+   * The call of the request that the question came with. Otherwise, once as many questions wait as calls run, they are
+   * paired: a call that asks does not end.
    */
   async #callOf(signal: AbortSignal): Promise<QuestionedCall | undefined> {
     const current = this.#current.getStore()
     if (current !== undefined && this.#running.has(current)) return current
-    if (this.areTold) return undefined
+    if (this.nameTheirCall) return undefined
     const { promise, resolve } = Promise.withResolvers<QuestionedCall | undefined>()
     this.#waiting.push(resolve)
     this.#assign()

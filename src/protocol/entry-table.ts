@@ -1,7 +1,7 @@
 /**
  * The table of entry types: everything that stores and readers need to know of a type, apart from its data
  * (`entry.ts`). A new type is a row here, its data there, and its step in the fold. The compiler requires the rest: a
- * type that speaks needs its line in the transcript, one that moves the head row its reducer in the store.
+ * type in transcripts needs its line in the transcript, one that moves the head row its reducer in the store.
  */
 import type { EntryType } from './entry.ts'
 
@@ -19,7 +19,7 @@ export interface EntryKind {
   /** Durable before the driver continues, even with buffered writes: an effect or a person depends on it (R3). */
   readonly unbuffered?: true
   /** Changes the transcript. */
-  readonly speaks?: true
+  readonly inTranscript?: true
   /** Changes more of the head row than its position, its lease and its claims (R6). */
   readonly head?: true
   /** Ends the ownership under which it was appended. */
@@ -33,7 +33,7 @@ export const ENTRY_TABLE = {
   input: {
     v: 1,
     inbox: true,
-    speaks: true,
+    inTranscript: true,
     shape: {
       message: 'content?',
       values: 'object?',
@@ -59,20 +59,20 @@ export const ENTRY_TABLE = {
     v: 1,
     progress: true,
     unbuffered: true,
-    speaks: true,
+    inTranscript: true,
     head: true,
     shape: { principal: 'object', trimmedUpTo: 'position?', outputSchema: 'object?' },
   },
-  take: { v: 1, speaks: true },
-  note: { v: 1, speaks: true },
+  take: { v: 1, inTranscript: true },
+  note: { v: 1, inTranscript: true },
   // 2: with `results`
-  phase: { v: 2, speaks: true },
+  phase: { v: 2, inTranscript: true },
   'model.start': { v: 1 },
   // 2: with `sent`
-  'model.end': { v: 2, progress: true, speaks: true, shape: { content: 'parts' } },
-  'tool.start': { v: 1, unbuffered: true, speaks: true, shape: { callId: 'text' } },
-  'tool.end': { v: 1, progress: true, speaks: true, shape: { callId: 'text' } },
-  'tool.late': { v: 1, speaks: true, shape: { callId: 'text' } },
+  'model.end': { v: 2, progress: true, inTranscript: true, shape: { content: 'parts' } },
+  'tool.start': { v: 1, unbuffered: true, inTranscript: true, shape: { callId: 'text' } },
+  'tool.end': { v: 1, progress: true, inTranscript: true, shape: { callId: 'text' } },
+  'tool.late': { v: 1, inTranscript: true, shape: { callId: 'text' } },
   'request.start': { v: 1, progress: true, unbuffered: true, shape: { requestId: 'text' } },
   'request.end': { v: 1, progress: true, unbuffered: true, shape: { requestId: 'text', origin: 'object?' } },
   usage: { v: 1, shape: { callId: 'text' } },
@@ -80,7 +80,7 @@ export const ENTRY_TABLE = {
   'turn.end': {
     v: 1,
     progress: true,
-    speaks: true,
+    inTranscript: true,
     head: true,
     ends: true,
     shape: { outcome: 'outcome', wakeAt: 'time?' },
@@ -106,13 +106,13 @@ export const ENTRY_TABLE = {
   import: {
     v: 1,
     progress: true,
-    speaks: true,
+    inTranscript: true,
     shape: { messages: 'messages', key: 'text', continues: 'entries?', origin: 'object?' },
   },
   state: { v: 1 },
-  compact: { v: 1, progress: true, speaks: true, shape: { upTo: 'position', kept: 'count' } },
-  clear: { v: 1, progress: true, speaks: true, head: true },
-  fork: { v: 1, progress: true, speaks: true, head: true },
+  compact: { v: 1, progress: true, inTranscript: true, shape: { upTo: 'position', kept: 'count' } },
+  clear: { v: 1, progress: true, inTranscript: true, head: true },
+  fork: { v: 1, progress: true, inTranscript: true, head: true },
   base: { v: 1 },
 } as const
 
@@ -122,9 +122,9 @@ const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
  * entry is looked up here.
  */
 export const ENTRY_KINDS: ReadonlyMap<string, EntryKind> = new Map(
-  Object.entries(rows).map(([type, { v, inbox, progress, unbuffered, speaks, head, ends, shape }]) => [
+  Object.entries(rows).map(([type, { v, inbox, progress, unbuffered, inTranscript, head, ends, shape }]) => [
     type,
-    { v, inbox, progress, unbuffered, speaks, head, ends, shape } as EntryKind,
+    { v, inbox, progress, unbuffered, inTranscript, head, ends, shape } as EntryKind,
   ]),
 )
 

@@ -93,7 +93,7 @@ export const HOOK_TABLE = {
   },
   /** For each call of a round, when it is settled; may change the result that the model reads. */
   afterEachTool: {
-    when: 'each call, as it comes to rest',
+    when: 'each call, when it is settled',
     scope: 'call',
     change: 'result',
     stop: true,
@@ -124,7 +124,7 @@ export const HOOK_TABLE = {
   onLimit: { when: 'a limit ends the turn', scope: 'end', afterStop: true },
   /** Before a turn ends that was not cancelled, did not fail and does not wait for a request. */
   onComplete: {
-    when: 'before the end of a turn that did what it could',
+    when: 'before a turn ends, unless it failed, was cancelled or waits',
     scope: 'end',
     add: 'now',
     afterStop: true,

@@ -117,7 +117,7 @@ function visitObject(value: object, path: string, leaves: Leaf[]): readonly Nest
   if (!isPlain(value))
     throw refused(
       path,
-      `is a ${quote(classOf(value))}, of which nobody knows what is secret`,
+      `is an object of class ${quote(classOf(value))}, whose secret fields are unknown`,
       'Give the texts that it holds.',
     )
   return Reflect.ownKeys(value).flatMap((key) => {

@@ -162,13 +162,13 @@ async function execute(run: CallRun, toolRun: ToolRun): Promise<Settled | Questi
     const end = finishReturn(run, isGenerator(returned) ? await drain(returned, toolRun) : returned)
     return isPromise(end) ? await end : end
   } catch (error) {
-    tell(run.onThrown, error)
+    reportThrown(run.onThrown, error)
     return finishThrow(run, error, context.signal)
   }
 }
 
 /** A caller that fails takes no result away. */
-function tell(onThrown: CallRun['onThrown'], error: unknown): void {
+function reportThrown(onThrown: CallRun['onThrown'], error: unknown): void {
   try {
     onThrown?.(error)
   } catch {

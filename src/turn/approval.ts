@@ -94,8 +94,8 @@ async function stillApproved(run: TurnRun, ready: Ready): Promise<Ready | undefi
   const isSame = (callId: string) =>
     lastOf(entries, 'tool.start', ({ data }) => data.callId === callId)?.data.argsKey === ready.argsKey
   const late = lastOf(since, 'tool.late', ({ data }) => isSame(data.callId))
-  const twins = unknownTwins(run, ready)
-  const isUnknown = lastOf(since, 'tool.end', ({ data }) => twins.includes(data.callId)) !== undefined
+  const duplicates = unknownDuplicates(run, ready)
+  const isUnknown = lastOf(since, 'tool.end', ({ data }) => duplicates.includes(data.callId)) !== undefined
   if (late === undefined && !isUnknown) return ready
   await askFor(run, ready, repeatQuestion(ready.tool, late?.data.status))
   return undefined
@@ -111,11 +111,11 @@ function repeatQuestion(tool: Tool, status?: string): Asked {
 
 /** True if the same call was started before and has no known outcome (R4): no policy answers for that. */
 function mayHaveHappened(run: TurnRun, ready: Ready): boolean {
-  return unknownTwins(run, ready).length > 0
+  return unknownDuplicates(run, ready).length > 0
 }
 
 /** The calls of this tool with these arguments that have no known outcome. */
-function unknownTwins(run: TurnRun, { tool, argsKey }: Ready): readonly string[] {
+function unknownDuplicates(run: TurnRun, { tool, argsKey }: Ready): readonly string[] {
   const { unknown } = run.session
   if (unknown === undefined || tool.replay !== 'never') return []
   return unknown.flatMap((other) => (other.argsKey === argsKey && !other.repeated ? [other.callId] : []))

@@ -48,8 +48,7 @@ function expired({ answers }: Call): { readonly status: 'rejected'; readonly out
 
 export const UNANSWERED = 'Nobody answered in time.'
 
-const UNKNOWN =
-  'Started, and nobody can say whether it happened: its result has not come. Check before doing it again.'
+const UNKNOWN = 'Outcome unknown: it started, and no result was stored. Check before you repeat it.'
 
 /** Settles a started call with its late result, or as unknown. */
 export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {

@@ -135,7 +135,7 @@ class TurnFacts implements Facts {
     return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
   }
 
-  get heard(): readonly PersonWords[] {
+  get personMessages(): readonly PersonWords[] {
     return this.#inputs.flatMap(saidIn)
   }
 

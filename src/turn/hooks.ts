@@ -190,7 +190,7 @@ export class Phase {
         throw hookFailed(from, error, this.#run.secrets)
       })
     try {
-      await patiently(this.#run, work)
+      await withinTurnOrGrace(this.#run, work)
     } finally {
       state.isOver = true
     }
@@ -228,7 +228,7 @@ export class Phase {
 
   #json(value: unknown): Json {
     const json = toJson(value)
-    if (json instanceof Error) throw new TypeError(`JSON cannot carry the edited value: ${json.message}`)
+    if (json instanceof Error) throw new TypeError(`The edited value is not JSON: ${json.message}`)
     return json
   }
 
@@ -276,7 +276,7 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
 }
 
 /** Waits for a hook at most as long as the turn lasts; when its time is up, for the grace. */
-async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
+async function withinTurnOrGrace<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
   if (!run.cancelledOrTimedOut.aborted) return run.within(work())
   const { timer, definition, cancelled, cancelledOrLost } = run.scope
   const over = new AbortController()
@@ -294,7 +294,7 @@ async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
 }
 
 function turnInfo(run: TurnRun): Promise<TurnInfo> {
-  return patiently(run, async () => run.lookUp())
+  return withinTurnOrGrace(run, async () => run.lookUp())
 }
 
 async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {

@@ -101,8 +101,9 @@ function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: 
   if (retry === undefined) return { index: 0, attempt: 1 }
   const { model, attempt, skipped = 0 } = retry
   const isGivenUp = attempt === 0
-  const stood = isGivenUp ? skipped - 1 : skipped
-  const failed = models[stood]?.name === model ? stood : models.findIndex(({ name }) => name === model)
+  const failedIndex = isGivenUp ? skipped - 1 : skipped
+  const failed =
+    models[failedIndex]?.name === model ? failedIndex : models.findIndex(({ name }) => name === model)
   if (failed < 0) return { index: 0, attempt: 1 }
   if (!isGivenUp) return { index: failed, attempt }
   return { index: failed + 1 < models.length ? failed + 1 : 0, attempt: 1 }

@@ -182,7 +182,7 @@ function refuse(run: TurnRun, { callId, tool }: Call, most: number): void {
 
 /** Rejects a call whose arguments had a secret that only the former process knows. */
 function rejectForgotten(run: TurnRun, { callId, tool }: Call): void {
-  const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the agent that received them is not here any more. Nothing was done. Call it again.`
+  const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the process that had it is gone. Nothing was done. Call it again.`
   run.draft.append('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
 }
 

@@ -90,7 +90,7 @@ export async function* runTurn<Output = unknown>(
 ): AsyncGenerator<readonly Entry[], RunTurnResult<Output>> {
   const { message, history, ...prompt } = inputOf(options)
   const journal = await Journal.open({ ...options, ...prompt, message })
-  const opening = [...journal.bringIn(history), ...journal.receive(message)]
+  const opening = [...journal.importHistory(history), ...journal.receive(message)]
   if (opening.length > 0) yield opening
   const left = new AbortController()
   const run = turnLoop(journal.scope(left.signal))
@@ -219,7 +219,7 @@ class Journal {
   }
 
   /** Appends an imported history. */
-  bringIn(history: readonly NewEntry[]): readonly Entry[] {
+  importHistory(history: readonly NewEntry[]): readonly Entry[] {
     return history.map((entry) =>
       this.#stamp({ ...entry, data: redactEntry(entry.type, entry.data, this.#secrets) }, {}),
     )

@@ -165,12 +165,12 @@ describe('an agent', () => {
     await agent.start()
     const texts: string[] = []
     const paused = Promise.withResolvers<void>()
-    const goOn = async () => {
+    const continueTurn = async () => {
       texts.push(await agent.input('And?'))
       await agent.pause()
       paused.resolve()
     }
-    agent.executeTurn('Hi').subscribe({ complete: () => void goOn() })
+    agent.executeTurn('Hi').subscribe({ complete: () => void continueTurn() })
     await paused.promise
     expect(texts).toEqual(['Reply 2'])
     expect((await viewsOf(store).stateStore.load('talk'))?.status).toBe('paused')

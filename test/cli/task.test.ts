@@ -139,20 +139,20 @@ describe('holdfast task', () => {
     const cwd = folder()
     const first = await launch({ args: [...TASK, ...CRITERION], isTTY: false, cwd })
     const [, id = ''] = /· (task-\S+)/.exec(first.stderr) ?? []
-    const goOn = (...more: string[]) =>
+    const continueTurn = (...more: string[]) =>
       launch({ args: ['task', '--config', CONFIG, '--continue', ...more], isTTY: false, cwd })
     const way = `to answer: holdfast task --config ${CONFIG} --continue ${id} --answer yes\n`
-    const alone = await goOn(id)
+    const alone = await continueTurn(id)
     expect([alone.code, alone.stderr.includes(way)]).toEqual([EXIT.inputRequired, true])
-    const odd = await goOn(id, '--answer', 'perhaps')
+    const odd = await continueTurn(id, '--answer', 'perhaps')
     expect([odd.code, sumOf(cwd)]).toEqual([EXIT.usage, 'a - b'])
     expect(odd.stderr).toContain('Type yes or no')
-    const both = await goOn(id, 'More', '--answer', 'yes')
+    const both = await continueTurn(id, 'More', '--answer', 'yes')
     expect([both.code, both.stderr]).toEqual([
       EXIT.usage,
       expect.stringContaining('--answer takes no message'),
     ])
-    const changed = await goOn(id, '--answer', 'yes')
+    const changed = await continueTurn(id, '--answer', 'yes')
     expect([changed.code, sumOf(cwd)]).toEqual([EXIT.inputRequired, 'a * b'])
     expect(changed.stderr).toContain(way)
     const run = ['run', '--config', CONFIG, '--context', id, '--answer', 'yes']
@@ -161,13 +161,13 @@ describe('holdfast task', () => {
       EXIT.usage,
       expect.stringContaining(`${id} is a task. Type: holdfast task --continue ${id} --answer …`),
     ])
-    expect((await goOn('--answer', 'yes')).code).toBe(EXIT.inputRequired)
-    const done = await goOn('--answer', 'yes')
+    expect((await continueTurn('--answer', 'yes')).code).toBe(EXIT.inputRequired)
+    const done = await continueTurn('--answer', 'yes')
     expect([done.code, done.stdout, sumOf(cwd)]).toEqual([0, 'sum() adds: the test passes.\n', 'a + b'])
     const shown = await launch({ args: ['show', '--config', CONFIG, id], isTTY: false, cwd })
     expect(shown.stdout).not.toContain('▸')
     expect(shown.stdout.match(/^✓ replace_in_file path=sum.mjs/gm)).toHaveLength(2)
-    const over = await goOn('--answer', 'yes')
+    const over = await continueTurn('--answer', 'yes')
     expect([over.code, over.stderr]).toEqual([
       EXIT.usage,
       expect.stringContaining('Nothing waits for an answer in this task.'),
@@ -265,9 +265,9 @@ describe('holdfast task', () => {
   it('does not go on when its folder is gone', () => {
     const given = { value: () => undefined, values: () => [], has: () => false }
     const saved = { cwd: join(folder(), 'gone'), planning: true, criteria: [] }
-    const goOn = (): unknown => taskOptions(given, '.', saved)
-    expect(goOn).toThrow(/gone, which is no longer a folder/)
-    expect(goOn).toThrow(expect.objectContaining({ exitCode: EXIT.unusable }))
+    const continueTurn = (): unknown => taskOptions(given, '.', saved)
+    expect(continueTurn).toThrow(/gone, which is no longer a folder/)
+    expect(continueTurn).toThrow(expect.objectContaining({ exitCode: EXIT.unusable }))
   })
 
   it('killed in the middle, it goes on and ends as it would have', async () => {

@@ -1,6 +1,6 @@
 /** Results that the store could not take are kept for the next driver of this process (D1, D2). */
 import { expect, it } from 'vitest'
-import { deferredWrites, owedTo } from '../../src/drive/deferred-writes.ts'
+import { deferredWrites, findDeferredWrites } from '../../src/drive/deferred-writes.ts'
 import type { Ownership } from '../../src/drive/ownership.ts'
 import type { Entry } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -26,8 +26,8 @@ it('a retry that was overtaken by a flush removes no newer results', async () =>
   deferredWrites(target).postResult(result('call_1'), 'x', ownership)
   await quiet()
   fake.isFull = false
-  await owedTo(target)?.flush(ownership)
-  expect(owedTo(target)).toBeUndefined()
+  await findDeferredWrites(target)?.flush(ownership)
+  expect(findDeferredWrites(target)).toBeUndefined()
 
   fake.isFull = true
   timer.advance(500)
@@ -35,7 +35,7 @@ it('a retry that was overtaken by a flush removes no newer results', async () =>
   await quiet()
   timer.advance(600)
   await quiet()
-  expect(owedTo(target)?.isEmpty).toBe(false)
+  expect(findDeferredWrites(target)?.isEmpty).toBe(false)
 })
 
 it.each([1, 2, 3, 4, 5, 6])(
@@ -59,6 +59,6 @@ it.each([1, 2, 3, 4, 5, 6])(
     await writes.flush(ownership).catch(() => {})
     await added
     await quiet()
-    expect(owedTo(target)?.isEmpty).toBe(false)
+    expect(findDeferredWrites(target)?.isEmpty).toBe(false)
   },
 )

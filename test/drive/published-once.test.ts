@@ -156,7 +156,7 @@ it.each([
 })
 
 /** A store that loses its first reply to an append with such an entry, and keeps the repeated append waiting. */
-function losing(store: Store, type: string): { store: Store; lost: Promise<void>; goOn: () => void } {
+function losing(store: Store, type: string): { store: Store; lost: Promise<void>; continueTurn: () => void } {
   const [lost, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let id = ''
   const append: Store['append'] = async (request) => {
@@ -167,13 +167,13 @@ function losing(store: Store, type: string): { store: Store; lost: Promise<void>
     lost.resolve()
     throw new Error('the reply was lost')
   }
-  return { store: storeWith(store, { append }), lost: lost.promise, goOn: gate.resolve }
+  return { store: storeWith(store, { append }), lost: lost.promise, continueTurn: gate.resolve }
 }
 
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60))
 
 it('the end of a turn is published when its append is answered, whatever is posted beside it (W4)', async () => {
-  const { store, lost, goOn } = losing(memoryStore(), 'turn.end')
+  const { store, lost, continueTurn } = losing(memoryStore(), 'turn.end')
   const agent = new Agent({ contextId, store, model: new ScriptedModel(['Done']) })
   const turn = agent.executeTurn('Hi')
   const seen: string[] = []
@@ -182,13 +182,13 @@ it('the end of a turn is published when its append is answered, whatever is post
   await turn.cancel()
   await aWhile()
   expect(seen).toEqual([])
-  goOn()
+  continueTurn()
   await ended
   expect(seen).toEqual(['ready'])
 })
 
 it('a buffered entry is published once, also if the reply to its append was lost (L3)', async () => {
-  const { store, lost, goOn } = losing(memoryStore(), 'tool.end')
+  const { store, lost, continueTurn } = losing(memoryStore(), 'tool.end')
   const model = new ScriptedModel([calls(1), calls(2), 'Done'])
   const agent = new Agent({ contextId, store, model, tools: [look], autoSave: false })
   const turn = agent.executeTurn('Hi')
@@ -199,7 +199,7 @@ it('a buffered entry is published once, also if the reply to its append was lost
   await lost
   await turn.cancel()
   await aWhile()
-  goOn()
+  continueTurn()
   await read
   const count = (wanted: string) => types.filter((type) => type === wanted).length
   expect(count('tool.end')).toBe(count('tool.start'))

@@ -107,7 +107,7 @@ class Model {
       if (sayings.filter(({ last }) => last !== undefined).length > 1) return 'failed conflicting-update'
       this.#join(sayings)
       if (this.#tasks.length > 0) this.#after = this.#tasks.map(({ node }) => node.name)
-      const end = this.#goOn()
+      const end = this.#continueTurn()
       if (end !== undefined) return end
     }
   }
@@ -123,7 +123,7 @@ class Model {
       }
   }
 
-  #goOn(): string | undefined {
+  #continueTurn(): string | undefined {
     const { stepLimit = 50 } = this.#spec
     const { targets, waiting } = this.#leading()
     const isAtLimit = targets.length > 0 && this.#step >= stepLimit

@@ -70,10 +70,13 @@ it('the code of a tool can select what is known where it runs or where it select
   expect(await selectInside(said, order.select('ord_6666', { by: 'person' }), 'Pick ord_6666')).toBe(
     undefined,
   )
-  const heard = desk()
-  await heard.input('My order is ord_6666')
-  expect(await selectInside(heard, order.select('ord_6666'), 'Pick one')).toBe(undefined)
-  expect([said.active, heard.active]).toMatchObject([[{ id: 'ord_6666', by: 'tool' }], [{ by: 'tool' }]])
+  const personMessages = desk()
+  await personMessages.input('My order is ord_6666')
+  expect(await selectInside(personMessages, order.select('ord_6666'), 'Pick one')).toBe(undefined)
+  expect([said.active, personMessages.active]).toMatchObject([
+    [{ id: 'ord_6666', by: 'tool' }],
+    [{ by: 'tool' }],
+  ])
 })
 
 it('an id that tools have shown as one of another kind is not selected, where no pattern tells them apart', async () => {

@@ -291,16 +291,16 @@ describe('ids that are hidden', () => {
       grounding: { hideIds: true },
     })
     const turn = agent.executeTurn('List')
-    let heard = ''
+    let personMessages = ''
     for await (const event of turn) {
       if (event.type !== 'text.delta') continue
-      heard += event.data.text
-      if (heard.includes('Bureau')) void agent.cancel()
+      personMessages += event.data.text
+      if (personMessages.includes('Bureau')) void agent.cancel()
     }
     expect((await turn.outcome).reason).toBe('cancelled')
     const ends = (await store.read(KEY)).filter(({ type }) => type === 'model.end')
     expect(ends.at(-1)?.data['content']).toEqual([{ type: 'text', text: 'It is Bureau, ' }])
-    expect(heard).toBe('It is Bureau, ')
+    expect(personMessages).toBe('It is Bureau, ')
   })
 
   it('of two kinds of things are taken out without saying which', async () => {

@@ -234,7 +234,7 @@ const PAYER = `
 
 const PAID = { reason: 'stop', text: 'Paid', paid: 1, statuses: ['ok'] }
 
-async function goOn(child: Child): Promise<unknown> {
+async function continueTurn(child: Child): Promise<unknown> {
   expect(await child.next()).toBe('store-full')
   child.process.stdin?.write('there is room now\n')
   return child.next()
@@ -267,7 +267,7 @@ describe.skipIf(process.platform !== 'linux')('a disk that is really full', () =
     if (disk === undefined) return
     try {
       const child = place.start(PAYER, { args: [join(disk.folder, 'a.db'), join(disk.folder, 'filler')] })
-      expect(await goOn(child)).toEqual(PAID)
+      expect(await continueTurn(child)).toEqual(PAID)
       expect(await child.exited).toBe(0)
     } finally {
       disk.remove()

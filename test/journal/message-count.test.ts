@@ -22,7 +22,7 @@ const result = { callId: 'c1', status: 'ok', output: 1 } as const
 const message = { role: 'user', content: 'Hi' } as const
 
 /** The compiler requires a line for a new type that speaks: decide what it counts in `journal/message-count.ts`. */
-const SAMPLES: { readonly [T in TypesThat<'speaks'>]: Sample } = {
+const SAMPLES: { readonly [T in TypesThat<'inTranscript'>]: Sample } = {
   input: { data: { message: 'Hi' }, count: 0 },
   'turn.start': { data: { principal: {} }, takes: ['m1'], count: 1 },
   take: { data: { as: 'message' }, takes: ['m1', 'm2'], count: 2 },

@@ -38,7 +38,7 @@ async function restarted(store: Store, tools: readonly Tool[]): Promise<EntryDat
   return ends.map(({ data }) => data as EntryData['tool.end'])
 }
 
-const UNKNOWN = { status: 'unknown', output: expect.stringContaining('nobody can say whether it happened') }
+const UNKNOWN = { status: 'unknown', output: expect.stringContaining('Outcome unknown') }
 
 describe.each(STORES)('a tool that was changed between crash and restart, on %s', (_, open) => {
   it('if it is gone, settles what was started as unknown and what was requested as an error that says so', async () => {

@@ -75,8 +75,8 @@ function modeOf({ args }: CommandContext): RunMode {
 function refuseTask(name: string, mode: RunMode, { folder }: Workspace): void {
   const id = name.replace(/^task:/, '')
   if (!isTask(folder, id)) return
-  const goOn = `holdfast task --continue ${id}${mode === 'answer' ? ' --answer …' : ''}`
-  throw wrongUsage(`${id} is a task. Type: ${goOn}`)
+  const continueTurn = `holdfast task --continue ${id}${mode === 'answer' ? ' --answer …' : ''}`
+  throw wrongUsage(`${id} is a task. Type: ${continueTurn}`)
 }
 
 interface TurnInput {
@@ -166,14 +166,17 @@ class RunReporter {
     { reason, error, limit, requests, turn }: TurnOutcome,
     sources: readonly RequestSource[],
   ): Styled[] {
-    const goOn = this.#command('--continue')
+    const continueTurn = this.#command('--continue')
     if (reason === 'failed') {
-      const again = turn === 0 ? [] : [dim(`  to try again: ${goOn}`)]
+      const again = turn === 0 ? [] : [dim(`  to try again: ${continueTurn}`)]
       return [red(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`), ...again]
     }
     if (reason === 'cancelled') return [dim('— cancelled')]
     if (reason === 'max-iterations' || reason === 'limit')
-      return [yellow(`! stopped by the limit on ${limit ?? 'iterations'}`), dim(`  to go on: ${goOn}`)]
+      return [
+        yellow(`! stopped by the limit on ${limit ?? 'iterations'}`),
+        dim(`  to go on: ${continueTurn}`),
+      ]
     const { err } = this.#context
     const look = { columns: (err.isTTY && err.columns) || 80, rows: (err.isTTY && err.rows) || 24 }
     return requests.map((request, at) =>

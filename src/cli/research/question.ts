@@ -71,7 +71,7 @@ interface Asked {
   readonly contextId: string
   readonly id: string
   /** The line to type in a chat to go on with an interrupted question. Default: a command of the shell. */
-  readonly goOn?: string
+  readonly continueTurn?: string
 }
 
 /** One question at a terminal, in a pipe, or as lines of JSON. */
@@ -188,9 +188,9 @@ export class ResearchSession {
 
   /** The command to type next; in a chat a reply needs none. */
   #next(rest: '"…"' | '--continue' | undefined): string | undefined {
-    const { goOn } = this.#of
-    if (rest === undefined || (goOn !== undefined && rest !== '--continue')) return undefined
-    return goOn ?? this.#command(rest)
+    const { continueTurn } = this.#of
+    if (rest === undefined || (continueTurn !== undefined && rest !== '--continue')) return undefined
+    return continueTurn ?? this.#command(rest)
   }
 
   #command(rest: string): string {

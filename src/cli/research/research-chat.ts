@@ -114,7 +114,12 @@ class ResearchChat {
   async #ask(question: string | null): Promise<void> {
     const { context, graph, editor } = this.#options
     const { contextId } = keyOf({ agent: RESEARCH, id: this.#id })
-    const session = new ResearchSession(context, { graph, contextId, id: this.#id, goOn: '/continue' })
+    const session = new ResearchSession(context, {
+      graph,
+      contextId,
+      id: this.#id,
+      continueTurn: '/continue',
+    })
     let isCancelled = false
     editor.listenHidden((typed) => {
       if (typed.type === 'line') {

@@ -28,7 +28,7 @@ import { DRAFT, type Draft, REVISION, type Reflection } from './answer-schema.ts
 
 export type { Reflection } from './answer-schema.ts'
 
-/** Returns what was found, as text. It may run again after a crash. An error is what was found, too. */
+/** Returns what was found, as text. It may run again after a crash. The text of a thrown error is a finding, too. */
 export type ReflexionSearch = (
   query: string,
   context: { readonly signal: AbortSignal },

@@ -64,7 +64,7 @@ export function answers(statement: Statement, part: AskedPart): boolean {
   return fits(statement, part) && hasWords(statement, part)
 }
 
-/** True but for words: its sentence has one of the part, and gives a value of the kind, of the thing that is counted. */
+/** Matches the subject, the kind of value and the counted noun of the part, not its required words. */
 function fits(statement: Statement, part: AskedPart): boolean {
   return isAbout(statement, part) && givesKind(statement, part) && hasCounted(statement, part)
 }

@@ -24,9 +24,9 @@ export interface Conflict {
 const MOST_CONFLICTS = 3
 /** The least part of the demanded words that each sentence has itself, without the text around it. */
 const SAYS_PART = 0.5
-/** The least part of the shorter sentence that both must have, if no kind of value is asked for. */
 /** The same if one of the sentences lacks a word of the part. */
 const LIKE = 0.5
+/** The least part of the shorter sentence that both must have, if no kind of value is asked for. */
 const SAME_SUBJECT = 0.6
 const SAME_STATEMENT = 0.75
 

@@ -30,7 +30,7 @@ const FILLERS = words(`
   means meant mention mentioned more overview parle parler parlez question quelque question regarding resume resumer resumez
   sais savoir say says something stuff sujet summarise summarize summary sure talk tell thing things topic truc understand want wondering donne donner donnez cherche chercher`)
 
-const EMPTY: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
+const NON_CONTENT_WORDS: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
 
 /** Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. */
 const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d{1,3}(?!\d))?/gu
@@ -76,7 +76,7 @@ function figureOf(text: string): string {
 }
 
 export function isContentWord(word: string): boolean {
-  return !EMPTY.has(word) && (word.length > 1 || isFigure(word))
+  return !NON_CONTENT_WORDS.has(word) && (word.length > 1 || isFigure(word))
 }
 
 /** True for the stem of a word that asks for something without saying for what. */

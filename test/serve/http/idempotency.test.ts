@@ -73,7 +73,7 @@ test('a new conversation has one id for a key and an agent', async () => {
 
 const note = defineTool({ name: 'note', description: 'Notes', input: z.object({}), run: () => 'noted' })
 const working: ScriptedStep = { calls: [{ tool: 'note', args: {} }] }
-const goOn = { continue: true }
+const continueTurn = { continue: true }
 
 async function limited(...replies: ScriptedStep[]) {
   const model = new ScriptedModel(replies)
@@ -86,26 +86,26 @@ test('a request to continue runs once under its key, and gets the same turn agai
   const { post, model } = await limited(working, working, working, 'Done.')
   expect(await post('/a:1/messages?wait=true', 'm', { message: 'Go' })).toMatchObject([200, { turn: 1 }])
   const path = '/a:1/messages?wait=true'
-  const first = await post(path, 'k', goOn)
+  const first = await post(path, 'k', continueTurn)
   expect(first).toMatchObject([200, { turn: 2, reason: 'max-iterations' }])
-  expect(await post(path, 'k', goOn)).toEqual(first)
-  const accepted = await post('/a:1/messages', 'k', goOn)
+  expect(await post(path, 'k', continueTurn)).toEqual(first)
+  const accepted = await post('/a:1/messages', 'k', continueTurn)
   expect(accepted[0]).toBe(202)
   expect(model.calls).toHaveLength(2)
-  expect(await post(path, 'k2', goOn)).toMatchObject([200, { turn: 3 }])
-  expect(await post(path, 'k3', goOn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
+  expect(await post(path, 'k2', continueTurn)).toMatchObject([200, { turn: 3 }])
+  expect(await post(path, 'k3', continueTurn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
   // Also after the conversation has gone on, or has ended.
-  expect(await post(path, 'k3', goOn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
-  expect(await post(path, 'k', goOn)).toMatchObject([200, { turn: 2, reason: 'max-iterations' }])
-  expect(await post('/a:1/messages', 'k', goOn)).toEqual(accepted)
-  expect(await post(path, 'k4', goOn)).toMatchObject([409, { code: 'nothing-to-continue' }])
+  expect(await post(path, 'k3', continueTurn)).toMatchObject([200, { turn: 4, text: 'Done.' }])
+  expect(await post(path, 'k', continueTurn)).toMatchObject([200, { turn: 2, reason: 'max-iterations' }])
+  expect(await post('/a:1/messages', 'k', continueTurn)).toEqual(accepted)
+  expect(await post(path, 'k4', continueTurn)).toMatchObject([409, { code: 'nothing-to-continue' }])
   expect(model.calls).toHaveLength(4)
 })
 
 test('requests to continue at once under one key begin one turn', async () => {
   const { post, model } = await limited(working, working, working)
   await post('/a:1/messages?wait=true', 'm', { message: 'Go' })
-  const made = await Promise.all([1, 2, 3, 4].map(() => post('/a:1/messages?wait=true', 'k', goOn)))
+  const made = await Promise.all([1, 2, 3, 4].map(() => post('/a:1/messages?wait=true', 'k', continueTurn)))
   expect(made.map(([status, { turn }]) => [status, turn])).toEqual(made.map(() => [200, 2]))
   expect(model.calls).toHaveLength(2)
 })
@@ -121,9 +121,9 @@ test('a run of a graph is continued once under its key', async () => {
   const { post } = await serverOf(createHost({ store, graphs: { g: compiled } }))
   await post('/g:1/messages?wait=true', 'm', { values: {} })
   const path = '/g:1/messages?wait=true'
-  const first = await post(path, 'k', goOn)
+  const first = await post(path, 'k', continueTurn)
   expect(first).toMatchObject([200, { turn: 2, limit: 'steps' }])
   const before = runs
-  expect(await post(path, 'k', goOn)).toMatchObject([200, { turn: 2, limit: 'steps' }])
+  expect(await post(path, 'k', continueTurn)).toMatchObject([200, { turn: 2, limit: 'steps' }])
   expect(runs).toBe(before)
 })
