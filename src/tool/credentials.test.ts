@@ -104,8 +104,8 @@ describe('credentials are refused', () => {
     ['few bytes', { key: Buffer.from('abc') }, 'credentials.key has 3 bytes'],
     ['a function', { token: () => SECRET }, 'credentials.token is a function'],
     ['a symbol', { token: Symbol(SECRET) }, 'credentials.token is a symbol'],
-    ['a promise', { token: Promise.resolve(SECRET) }, 'credentials.token is a "Promise"'],
-    ['an object of a class', { client: new Client() }, 'credentials.client is a "Client"'],
+    ['a promise', { token: Promise.resolve(SECRET) }, 'credentials.token is an object of class "Promise"'],
+    ['an object of a class', { client: new Client() }, 'credentials.client is an object of class "Client"'],
     [
       'a getter',
       {
