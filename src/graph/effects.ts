@@ -134,7 +134,8 @@ function checkUnsettled({ attempt, callId }: EffectCall): void {
   })
 }
 
-export const UNKNOWN = 'Outcome unknown: it started, and no result was stored. Check before you repeat it.'
+export const UNKNOWN =
+  'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
 
 /** Settles once (R4): a result that comes after the run has continued is posted as late. */
 function appendEnd(

@@ -91,11 +91,14 @@ export function visibleValue(value: unknown, depth = 0): string {
 }
 
 const MOST_HELD = 32
-/** The end of a piece that may belong to a character of the next one: half a pair, a carriage return, emoji, joiners. */
+/**
+ * The end of a piece that may belong to a character of the next one: half a pair, a carriage return, emoji, joiners, an
+ * ideograph whose selector may follow.
+ */
 const unfinished = lazily(
   () =>
     new RegExp(
-      `(?:\\r|[\\p{Cs}\\p{ExtPict}\\p{EMod}\\p{RI}\\p{M}\\u{200C}\\u{200D}\\u{FE0E}\\u{FE0F}\\u{E0020}-\\u{E007F}]|${JOINING}){1,${MOST_HELD}}$`,
+      `\\p{Ideographic}?(?:\\r|[\\p{Cs}\\p{ExtPict}\\p{EMod}\\p{RI}\\p{M}\\u{200C}\\u{200D}\\u{FE0E}\\u{FE0F}\\u{E0020}-\\u{E007F}]|${JOINING}){0,${MOST_HELD}}$`,
       'v',
     ),
 )

@@ -48,7 +48,8 @@ function expired({ answers }: Call): { readonly status: 'rejected'; readonly out
 
 export const UNANSWERED = 'Nobody answered in time.'
 
-const UNKNOWN = 'Outcome unknown: it started, and no result was stored. Check before you repeat it.'
+const UNKNOWN =
+  'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
 
 /** Settles a started call with its late result, or as unknown. */
 export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {

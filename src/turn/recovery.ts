@@ -19,7 +19,7 @@ export async function recoverStarted(run: TurnRun, credentials: Credentials): Pr
 }
 
 const FORGOTTEN =
-  'Outcome unknown: it started, and no result was stored. Its arguments had a credential, which is not stored and not known here. Check before you repeat it.'
+  'Started, and no result was stored: whether it happened is unknown. There is a credential in its arguments, which is not stored and not known here. Check before you repeat it.'
 
 async function recoverCall(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call

@@ -115,6 +115,7 @@ describe('visible text', () => {
         for (let at = 0; at < text.length; at += size) out += stream.add(text.slice(at, at + size))
         expect(out + stream.end()).toBe(visibleLines(text))
       }),
+      { examples: [[['\u3400\ufe00'], 1]] },
     )
   })
 

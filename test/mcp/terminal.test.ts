@@ -89,6 +89,6 @@ it('a client of holdfast mcp goes on with its conversation after kill -9 in the 
   const { status, text } = await second.send('recall')
   expect(status).toBe('completed')
   expect(text).toContain('My name is Ada.')
-  expect(text).toMatch(/"toolName":"act".*Outcome unknown/)
+  expect(text).toMatch(/"toolName":"act".*whether it happened is unknown/)
   expect(readFileSync(effects, 'utf8')).toBe('acted\n')
 })

@@ -38,7 +38,7 @@ async function restarted(store: Store, tools: readonly Tool[]): Promise<EntryDat
   return ends.map(({ data }) => data as EntryData['tool.end'])
 }
 
-const UNKNOWN = { status: 'unknown', output: expect.stringContaining('Outcome unknown') }
+const UNKNOWN = { status: 'unknown', output: expect.stringContaining('whether it happened is unknown') }
 
 describe.each(STORES)('a tool that was changed between crash and restart, on %s', (_, open) => {
   it('if it is gone, settles what was started as unknown and what was requested as an error that says so', async () => {

@@ -337,7 +337,8 @@ describe('the outcome of a call', () => {
   const item = { type: 'call', id: 'c', kind: 'tool', name: 'pay' } as const
 
   test('that is unknown is said once', () => {
-    const output = 'Outcome unknown: it started, and no result was stored. Check before you repeat it.'
+    const output =
+      'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
     expect(problemText({ ...item, status: 'unknown', output })).toBe(output)
     expect(problemText({ ...item, status: 'unknown', output: null })).toMatch(/nobody knows whether/)
     expect(problemText({ ...item, status: 'error', output: { message: 'No luck.' } })).toBe('No luck.')
