@@ -14,6 +14,7 @@ const STATUS: Readonly<Record<CallStatus, string>> = {
   rejected: 'refused',
   unknown: 'outcome unknown',
   'not-run': 'not run',
+  cancelled: 'cancelled',
 }
 
 const KIND = { tool: 'Tool', node: 'Node', effect: 'Effect' }

@@ -180,6 +180,13 @@ export function everything(): Everything {
     .addEdge('think', 'note')
     .addEdge('note', END)
     .compile({ store })
+  const review = graph({ state: { text: value<string>(''), isGood: value<boolean>(false) } })
+    .addNode('ask', async ({ text }, context) => ({
+      isGood: await context.interrupt({ kind: 'confirmation', prompt: `Is ${text} good?` }),
+    }))
+    .addEdge(START, 'ask')
+    .addEdge('ask', END)
+    .compile({ store })
   return {
     config: {
       store,
@@ -190,7 +197,7 @@ export function everything(): Everything {
         frame: frame(),
         late: { model: new ScriptedModel(['Here.']) },
       },
-      graphs: { think },
+      graphs: { review, think },
       flows: { oracle, research: researchFlow({ corpus }) },
     },
     mounts: [researchHttp({ corpus })],

@@ -158,7 +158,8 @@ describe.skipIf(noBrowser !== undefined)(
 
     test('begins with any of the names, streams a reply, shows calls, and finds the conversation', async () => {
       const page = await open(shared.url)
-      const names = ['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research', 'think (graph)']
+      const agents = ['clerk', 'crier', 'frame', 'kitchen', 'late']
+      const names = [...agents, 'oracle', 'research', 'review (graph)', 'think (graph)']
       const choice = page.getByRole('region', { name: 'Begin a conversation' }).getByRole('link')
       await choice.first().waitFor()
       expect((await choice.allTextContents()).toSorted()).toEqual(names)
@@ -551,6 +552,37 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await state.evaluate(hidden)).toBeGreaterThan(0)
       const [panel, text] = [await state.boundingBox(), await pre.boundingBox()]
       expect((text?.x ?? 0) + (text?.width ?? 0)).toBeLessThanOrEqual((panel?.x ?? 0) + (panel?.width ?? 0))
+    })
+
+    test('keeps the open question of a graph, whatever is entered, until it is answered or cancelled', async () => {
+      const page = await open(`${shared.url}/#/new/review`)
+      const values = page.getByLabel('Values (JSON)')
+      await values.fill('{"text": "tea"}')
+      await page.keyboard.press('Enter')
+      const question = messages(page).getByRole('region', { name: 'Question waits for you' })
+      await question.getByText('Is tea good?').waitFor()
+      await picture(page, 'graph-question')
+      expect(await values.inputValue()).toBe('')
+      await values.focus()
+      await page.keyboard.press('Enter')
+      await values.fill('{"text": "mud"}')
+      await page.keyboard.press('Enter')
+      expect(await page.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true)
+      await page.getByText('Answer the question above, or cancel the run').waitFor()
+      await question.getByRole('button', { name: 'Yes' }).click()
+      await messages(page).locator('details.call.ok', { hasText: 'ask' }).waitFor()
+      expect(await values.inputValue()).toBe('{"text": "mud"}')
+      expect(await messages(page).locator('.user').count()).toBe(1)
+      await values.focus()
+      await page.keyboard.press('Enter')
+      await question.getByText('Is mud good?').waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await messages(page).locator('details.call.cancelled', { hasText: 'ask' }).waitFor()
+      await messages(page).getByRole('region', { name: 'Question cancelled' }).waitFor()
+      await picture(page, 'graph-cancelled')
+      await values.fill('{"text": "rum"}')
+      await page.keyboard.press('Enter')
+      await question.getByText('Is rum good?').waitFor()
     })
 
     test('shows the message and the reply of each turn of a flow', async () => {
