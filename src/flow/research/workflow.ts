@@ -3,7 +3,7 @@ import { END, type Graph, type GraphOptions, graph, type NodeContext } from '../
 import { checkOptions, defined } from '../../protocol/index.ts'
 import type { BaseAgent } from './base-agent.ts'
 import { ClarificationAgent } from './clarification.ts'
-import { type AgentOptions, AGENTS, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
+import { AGENTS, type AgentOptions, ASSISTANT, RESEARCH_LIMITS, type ResearchOptions } from './config.ts'
 import { MasterOrchestrator } from './orchestrator.ts'
 import { ResearchAgent } from './research-agent.ts'
 import { RESEARCH_CHANNELS, type ResearchChannels, type ResearchState, type ResearchUpdate } from './state.ts'
