@@ -295,6 +295,8 @@ describe('the outcome of a call', () => {
     expect(problemText({ ...item, status: 'unknown', output: null })).toMatch(/nobody knows whether/)
     expect(problemText({ ...item, status: 'error', output: { message: 'No luck.' } })).toBe('No luck.')
     expect(problemText({ ...item, status: 'ok', output })).toBeUndefined()
+    const display = 'Not approved.'
+    expect(problemText({ ...item, status: 'rejected', output: 'For the model.', display })).toBe(display)
   })
 })
 
