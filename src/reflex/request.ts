@@ -380,7 +380,7 @@ export function isAsked(request: Request, at: number): boolean {
 }
 
 /** `order 10 bolts`, `order 10 bolt`: a word behind the number of an order is what is counted. */
-export function isCounted(request: Request, at: number): boolean {
+function isCounted(request: Request, at: number): boolean {
   const { tokens, spanOf, clauseOf } = request
   const verb = tokens[at - 2]
   if (spanOf[at - 1]?.kind !== 'number' || verb === undefined || clauseOf[at - 2] !== clauseOf[at])

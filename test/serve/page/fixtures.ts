@@ -154,6 +154,26 @@ const oracle: HostedFlow = {
   reply: ({ answer }) => answer as string,
 }
 
+/** The choices on the page, in order. */
+export const NAMES = [
+  ...['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research'],
+  ...['review (graph)', 'think (graph)'],
+]
+
+/** Paths that lead out of the files of the page. */
+export const OUTSIDE = [
+  '/..%2f..%2fpackage.json',
+  '/assets/..%2f..%2f..%2fpackage.json',
+  '/assets/%2e%2e/%2e%2e/package.json',
+  '/assets/..\\..\\package.json',
+  '/assets/',
+  '/assets',
+  '/licenses.md',
+  '/index.html%00',
+  '//etc/passwd',
+  '/file:///etc/passwd',
+]
+
 export interface Everything {
   readonly config: HostConfig
   readonly mounts: readonly Mount[]
