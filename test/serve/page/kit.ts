@@ -150,7 +150,7 @@ export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
 }
 
 /** A picture for people, with PICTURES=folder. */
-export async function picture(page: Page, name: string): Promise<void> {
+async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env['PICTURES']
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
 }
