@@ -3,7 +3,7 @@
  * would leave unexplained or still needs. Where the evidence is thin or two tools are near, nothing is chosen.
  */
 import { type Filled, fillArguments } from './fill.ts'
-import { ASKING, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
+import { ASKING, BEFORE_NOUNS, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
 import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isWhQuestion } from './mood.ts'
 import { referredTo } from './pointed.ts'
 import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
@@ -186,6 +186,7 @@ export function matchOf(profile: Profile, request: Request, context: ReadonlySet
 function verbStrength(profile: Profile, request: Request, at: number): number {
   const token = request.tokens[at] as Token
   const { word, verbs } = token
+  if (isCalled(profile, request, at)) return VERB.same
   if (/^gets?$/.test(word) && /..ed$/.test(request.tokens[at + 1]?.word ?? '')) return 0
   const isSetting = verbs.some((family) => profile.settings.has(family)) && !isAdjective(request, at)
   if (isSetting && !looksAround(request)) return VERB.alike
@@ -218,6 +219,20 @@ function verbStrength(profile: Profile, request: Request, at: number): number {
     own.verbs.some((family) => family !== '!look' && verbs.includes(family)),
   )
   return isClose || !profile.looks ? VERB.alike : VERB.look
+}
+
+/**
+ * The name of a tool alone, or its verb and right behind it its noun: `take the inventory`. A verb that says nothing elsewhere, such as
+ * `take`, is one there.
+ */
+function isCalled({ title, leads, nouns }: Profile, request: Request, at: number): boolean {
+  const { tokens } = request
+  const isNamed = tokens.length === title.length && tokens.every(({ stem }, place) => stem === title[place])
+  if (isNamed) return at === 0
+  if (!leads.has(tokens[at]?.stem ?? '') || !STOP.has(tokens[at]?.word ?? '') || !isLeading(request, at))
+    return false
+  const next = tokens.slice(at + 1).find(({ word }) => !BEFORE_NOUNS.has(word))
+  return nouns.some(({ stem }) => stem === next?.stem)
 }
 
 /** `open tickets`, `closed ones`, `tickets fermés`: beside a plural noun of the tools. */

@@ -182,7 +182,10 @@ export class Claims {
     for (let at = from; at > 0; at--) {
       if (BREAK.test(this.gapBefore(at))) return false
       if (this.spoken.has(at - 1)) return true
-      if (spanOf[at - 1] !== undefined || !STOP.has(tokens[at - 1]?.word ?? '')) return false
+      const span = spanOf[at - 1]
+      // `order 10 X`: the number has found its place.
+      if (span?.kind === 'number' && !this.isFree(at - 1)) continue
+      if (span !== undefined || !STOP.has(tokens[at - 1]?.word ?? '')) return false
     }
     return false
   }

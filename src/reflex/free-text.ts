@@ -16,7 +16,7 @@ import {
   TEXT_WORDS,
   WHEN,
 } from './lexicon.ts'
-import { BREAK, isContent } from './request.ts'
+import { BREAK, isContent, isNounHere } from './request.ts'
 import { fitSpan, fitText, formOfParam, type Param } from './schema.ts'
 import type { Span } from './values.ts'
 
@@ -261,8 +261,10 @@ function fillRest(claims: Claims, param: Param | undefined): void {
 }
 
 /** Not `a meeting with X`, `the mails that speak of X`: what is made or looked for is more than these words. */
-function isWhole({ request: { tokens }, profile: { looks } }: Claims, from: number): boolean {
+function isWhole({ request: { tokens, spanOf }, profile: { looks } }: Claims, from: number): boolean {
   const at = /^(?:the|a|my|our)$/.test(tokens[from - 1]?.word ?? '') ? from - 2 : from - 1
+  // `10 of X`
+  if (tokens[at]?.word === 'of' && spanOf[at - 1]?.kind === 'number') return true
   return !(looks ? /^(?:who|which|that)$/ : /^(?:of|with|about|in|at)$/).test(tokens[at]?.word ?? '')
 }
 
@@ -352,8 +354,11 @@ function runsIn(claims: Claims): Run[] {
       const isNamed = tokens
         .slice(start, end)
         .some(
-          ({ verbs, word }) =>
-            verbs.length === 0 && !STOP.has(word) && !NAMELESS.has(word) && ordinalOf(word) === undefined,
+          ({ verbs, word }, step) =>
+            (verbs.length === 0 || isNounHere(claims.request, start + step)) &&
+            !STOP.has(word) &&
+            !NAMELESS.has(word) &&
+            ordinalOf(word) === undefined,
         )
       if (isNamed) runs.push([start, end])
       from = -1

@@ -366,6 +366,7 @@ export function isAsked(request: Request, at: number): boolean {
       (AUXILIARY.has(before.word) || clause.some(({ word }) => /^(?:have|get|want|like|need)$/.test(word)))
     )
   }
+  if (isCounted(request, at)) return false
   const said = request.text.slice(token?.start, token?.end)
   if (request.language === 'fr' && !isFirst && /é(?:e|s|es)?$/.test(said) && !said.startsWith('cré'))
     return false
@@ -376,6 +377,26 @@ export function isAsked(request: Request, at: number): boolean {
   const isSubject = !isFirst && /^(?:i|we|you|they)$/.test(before.word)
   if (isSubject && /^(?:did|have|what)$/.test(tokens[at - 2]?.word ?? '')) return false
   return isFirst || !(BEFORE_NOUNS.has(before.word) || isContent(request, at - 1))
+}
+
+/** `order 10 bolts`, `order 10 bolt`: a word behind the number of an order is what is counted. */
+function isCounted(request: Request, at: number): boolean {
+  const { tokens, spanOf, clauseOf } = request
+  const verb = tokens[at - 2]
+  if (spanOf[at - 1]?.kind !== 'number' || verb === undefined || clauseOf[at - 2] !== clauseOf[at])
+    return false
+  const isLast = at + 1 === tokens.length || clauseOf[at + 1] !== clauseOf[at]
+  return verb.verbs.length > 0 && isAsked(request, at - 2) && (isLast || tokens[at]?.isPlural === true)
+}
+
+/** `the stock of bolt`, `count bolts`: a noun, even if it is a verb elsewhere. An English order has no ending. */
+export function isNounHere(request: Request, at: number): boolean {
+  const { tokens, language } = request
+  const token = tokens[at]
+  if (token === undefined || token.keys.some((key) => key.startsWith('='))) return false
+  const before = /^(?:the|a|an)$/.test(tokens[at - 1]?.word ?? '') ? tokens[at - 2] : tokens[at - 1]
+  const isEnglish = language === 'en' && at > 0
+  return isCounted(request, at) || (isEnglish && (token.isPlural || before?.word === 'of'))
 }
 
 const LONGEST_CLAUSE = 30

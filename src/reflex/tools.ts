@@ -3,7 +3,7 @@ import type { ToolDeclaration } from '../model/language-model.ts'
 import { ID_WORDS, type Language, LOOKING, MANY, NAME_WORDS, STOP } from './lexicon.ts'
 import { shares, type Word, wordsOf } from './request.ts'
 import { type Param, type ToolInfo, toolOf } from './schema.ts'
-import { stemOf } from './words.ts'
+import { stemOf, stemsOf } from './words.ts'
 
 /** The subject of a tool, ready to be compared. */
 export interface Profile {
@@ -14,6 +14,9 @@ export interface Profile {
   readonly verbs: readonly Word[]
   /** The rest of its name. */
   readonly nouns: readonly Word[]
+  /** The stems of all words of its name; and those that begin its name and its description, where its verb stands. */
+  readonly title: readonly string[]
+  readonly leads: ReadonlySet<string>
   /** Families of verbs by which people ask for one of its choices. */
   readonly settings: ReadonlyMap<string, string | number | boolean>
   /** The best weight of every key that the tool has anywhere. */
@@ -55,7 +58,12 @@ export function profileOf(declaration: ToolDeclaration, { entities = {}, languag
   const asks = new Set(
     wordsOf(description, language).flatMap(({ word }) => (/^(?:where|who|when)$/.test(word) ? [word] : [])),
   )
-  return { ...profileFrom({ name: title, description, params }, named, described), asks }
+  const words = wordsOf(title, language).map(({ stem }) => stem)
+  const leads = new Set([...words.slice(0, 1), ...stemsOf(description).slice(0, 1)])
+  return {
+    ...profileFrom({ name: title, description, params }, named, described),
+    ...{ asks, title: words, leads },
+  }
 }
 
 /** The words that say something, or all if none does. */
@@ -72,7 +80,7 @@ function profileFrom(
   tool: ToolInfo,
   named: readonly Word[],
   described: readonly Word[],
-): Omit<Profile, 'asks'> {
+): Omit<Profile, 'asks' | 'title' | 'leads'> {
   const [first] = described
   const spoken = verbsIn(named, first)
   const nouns = named.filter((word) => !spoken.includes(word) && !QUALIFIERS.has(word.word))

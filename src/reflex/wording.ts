@@ -154,9 +154,9 @@ export class Wording {
     return `${leftOver(shorten(words, 80))} ${meant(reading)}`
   }
 
-  trouble({ tool, output, isUnknown }: Done): string {
+  trouble({ tool, output, display, isUnknown }: Done): string {
     if (isUnknown) return this.#say.unsettled(tool)
-    const why = typeof output === 'string' ? output : this.#value(output)
+    const why = display ?? (typeof output === 'string' ? output : this.#value(output))
     return this.#say.failed(tool, shorten(why, 1000))
   }
 

@@ -29,7 +29,10 @@ export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undef
   if (given?.approved) return ready.tool.replay === 'never' ? stillApproved(run, ready) : ready
   if (given !== undefined) {
     const reason = given.reason === undefined ? '' : ` (${given.reason})`
-    reject(run, ready.call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
+    reject(run, ready.call, {
+      why: `Not approved${reason}.`,
+      advice: 'Do not repeat it; ask what to do instead.',
+    })
     if (given.stop) stopTurn(run, ready.call, { by: 'approval', ...withReason(given.reason) })
     return undefined
   }
@@ -183,7 +186,10 @@ function deny(
   { reason, stop, by }: Extract<Judgement, { decision: 'deny' }>,
 ): void {
   const why = reason === undefined ? '' : `: ${run.secrets.text(reason)}`
-  reject(run, call, `Denied by ${by}${why.replace(/\.$/, '')}. Do not repeat it; find another way, or ask.`)
+  reject(run, call, {
+    why: `Denied by ${by}${why.replace(/\.$/, '')}.`,
+    advice: 'Do not repeat it; find another way, or ask.',
+  })
   if (stop) stopTurn(run, call, { by, ...withReason(reason) })
 }
 
@@ -200,8 +206,14 @@ function stopTurn(
   if (run.open.stop === undefined) run.draft.append('phase', { name: 'approval', callId, changes: { stop } })
 }
 
-function reject(run: TurnRun, { callId }: Call, output: string): void {
-  run.draft.append('tool.end', { callId, status: 'rejected', output })
+interface Rejection {
+  readonly why: string
+  /** For the model; people read the reason alone. */
+  readonly advice: string
+}
+
+function reject(run: TurnRun, { callId }: Call, { why, advice }: Rejection): void {
+  run.draft.append('tool.end', { callId, status: 'rejected', output: `${why} ${advice}`, display: why })
 }
 
 /** The policies and grants that hold for the calls of this turn, and for those of the turns below it. */

@@ -14,6 +14,7 @@ const STATUS: Readonly<Record<CallStatus, string>> = {
   rejected: 'refused',
   unknown: 'outcome unknown',
   'not-run': 'not run',
+  cancelled: 'cancelled',
 }
 
 const KIND = { tool: 'Tool', node: 'Node', effect: 'Effect' }
@@ -63,7 +64,8 @@ const MOST_LINE = 300
 function Result({ item }: { readonly item: CallItem }) {
   const { output, display } = item
   // A text that the summary shows whole is not shown again.
-  const isShown = typeof output === 'string' && output.length <= MOST_LINE && problemText(item) === output
+  const text = display ?? output
+  const isShown = typeof text === 'string' && text.length <= MOST_LINE && problemText(item) === text
   if (output === undefined || isShown) return null
   return (
     <>

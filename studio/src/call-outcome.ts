@@ -5,8 +5,13 @@ import { reasonText } from './visible-text.ts'
 const UNKNOWN = 'It was started, and nobody knows whether it took effect.'
 
 /** The reason of a call that came to nothing, or whose outcome is unknown; undefined for any other. */
-export function problemText({ status, output }: Pick<CallItem, 'status' | 'output'>): string | undefined {
+export function problemText({
+  status,
+  output,
+  display,
+}: Pick<CallItem, 'status' | 'output' | 'display'>): string | undefined {
   if (status === 'unknown') return output === undefined || output === null ? UNKNOWN : reasonText(output)
-  if (status === 'rejected' || status === 'error' || status === 'not-run') return reasonText(output)
+  if (status === 'rejected' || status === 'error' || status === 'not-run')
+    return reasonText(display ?? output)
   return undefined
 }

@@ -11,21 +11,25 @@ interface ComposerProps {
   readonly name: string
   readonly isGraph: boolean
   readonly isRunning: boolean
+  /** A run waits for an answer: other values would dismiss its question, so they are not sent. */
+  readonly isAsking?: boolean
+  readonly initial?: string
   readonly onSend: (message: SendMessage) => Promise<void>
   readonly onCancel: () => void
 }
 
-export function Composer({ name, isGraph, isRunning, onSend, onCancel }: ComposerProps) {
-  const [text, setText] = useState(isGraph ? '{}' : '')
+export function Composer(props: ComposerProps) {
+  const { name, isGraph, isRunning, isAsking = false, initial = '', onSend, onCancel } = props
+  const [text, setText] = useState(initial)
   const { problem, isSending, send } = useSend(onSend)
   const field = useRef<HTMLTextAreaElement>(null)
   const id = useId()
   useEffect(() => field.current?.focus(), [])
   const submit = async (event?: SubmitEvent): Promise<void> => {
     event?.preventDefault()
-    if (isSending || text.trim() === '') return
+    if (isSending || isAsking || text.trim() === '') return
     // Words that were written meanwhile stay.
-    if ((await send(text, isGraph)) && !isGraph)
+    if (await send(text, isGraph))
       setText((now) => (now.startsWith(text) ? now.slice(text.length).trimStart() : now))
     field.current?.focus()
   }
@@ -53,12 +57,12 @@ export function Composer({ name, isGraph, isRunning, onSend, onCancel }: Compose
           onChange={({ target }) => setText(target.value)}
           onKeyDown={keyDown}
         />
-        {isRunning && (
+        {(isRunning || isAsking) && (
           <button type="button" onClick={onCancel}>
             Cancel
           </button>
         )}
-        <button type="submit" className="primary" disabled={isSending || text.trim() === ''}>
+        <button type="submit" className="primary" disabled={isSending || isAsking || text.trim() === ''}>
           {isGraph ? 'Run' : 'Send'}
         </button>
       </div>
@@ -68,7 +72,9 @@ export function Composer({ name, isGraph, isRunning, onSend, onCancel }: Compose
         </p>
       )}
       <p className="help" id={`${id}-help`}>
-        Enter sends · Shift+Enter begins a line{isRunning ? ' · Escape cancels' : ''}
+        {isAsking
+          ? 'Answer the question above, or cancel the run, before you run it again.'
+          : `Enter sends · Shift+Enter begins a line${isRunning ? ' · Escape cancels' : ''}`}
       </p>
     </form>
   )

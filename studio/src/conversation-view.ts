@@ -23,6 +23,7 @@ export type CallStatus =
   | 'rejected'
   | 'unknown'
   | 'not-run'
+  | 'cancelled'
 
 export interface CallItem {
   readonly type: 'call'
@@ -124,6 +125,10 @@ export function titleOf(entries: readonly Entry[]): string | undefined {
   return items.find((item): item is UserItem => item.type === 'user' && item.text !== '')?.text
 }
 
+export function isOpenRequest(item: Item): boolean {
+  return item.type === 'request' && item.how === undefined
+}
+
 class Fold {
   readonly #items: Item[]
   readonly #entries: Entry[]
@@ -189,10 +194,12 @@ class Fold {
     }
     if (type !== 'turn.end') return
     // The reply of a flow, which no entry holds. A model's own is an entry by now, unless it was cut off.
-    const isCut = data['outcome'] === 'cancelled' || data['outcome'] === 'failed'
+    const isCancelled = data['outcome'] === 'cancelled'
+    const isCut = isCancelled || data['outcome'] === 'failed'
     if (this.#live !== undefined && !isCut) this.#reply({ id: `entry-${seq}`, text: this.#live.text })
     this.#live = undefined
     this.#ended += 1
+    if (isCancelled) this.#setNodes('cancelled')
     this.#outcome(seq, data)
   }
 
@@ -305,6 +312,23 @@ class Fold {
     const open = this.#items[at]
     if (open?.type !== 'request') return
     this.#items[at] = { ...open, how: nameIn(data['how']), value: data['value'] ?? null }
+    for (const task of id.split('/')) this.#afterRequest(task, data['how'])
+  }
+
+  /** A node goes on once nothing that it has asked is open. Calls of tools have entries of their own for that. */
+  #afterRequest(task: string, how: Json | undefined): void {
+    const asks = (item: Item): boolean => isOpenRequest(item) && item.id.split('/').includes(task)
+    if (how === 'cancelled') this.#setNodes('cancelled', task)
+    else if (!this.#items.some(asks)) this.#setNodes('running', task)
+  }
+
+  /** Changes the nodes of this task, or of all, that have not ended. */
+  #setNodes(status: 'running' | 'cancelled', task?: string): void {
+    for (const [at, item] of this.#items.entries()) {
+      const isNode = item.type === 'call' && item.kind === 'node' && (task ?? item.id) === item.id
+      if (isNode && (item.status === 'waiting' || item.status === 'running'))
+        this.#items[at] = { ...item, status }
+    }
   }
 
   #imported({ data, seq }: Entry): void {

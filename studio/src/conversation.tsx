@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { Chat } from './chat.tsx'
 import { Composer } from './composer.tsx'
 import { ConnectionNotice, ConversationHeader, nameIn, type PanelName } from './conversation-header.tsx'
+import { isOpenRequest } from './conversation-view.ts'
 import { failureText } from './failure-text.ts'
 import { Code } from './markdown.tsx'
 import type { Source } from './source.ts'
@@ -58,6 +59,7 @@ export function Conversation({ client, contextId, names, onActivity }: Conversat
             name={name}
             isGraph={isGraph}
             isRunning={view.isRunning}
+            isAsking={isGraph && view.items.some(isOpenRequest)}
             onSend={actions.send}
             onCancel={actions.cancel}
           />

@@ -36,7 +36,14 @@ export function NewConversation({ client, name, isGraph }: NewProps) {
               : 'Write a message to begin a conversation.'}
           </p>
         </div>
-        <Composer name={name} isGraph={isGraph} isRunning={false} onSend={send} onCancel={() => {}} />
+        <Composer
+          name={name}
+          isGraph={isGraph}
+          isRunning={false}
+          initial={isGraph ? '{}' : ''}
+          onSend={send}
+          onCancel={() => {}}
+        />
       </div>
     </div>
   )

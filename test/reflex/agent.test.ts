@@ -89,6 +89,25 @@ describe('an agent with the model reflex', () => {
     )
   })
 
+  it('says plainly that a call was not approved or is denied, without the advice for models', async () => {
+    const shut = defineTool({
+      name: 'shut_gate',
+      description: 'Shuts the gate.',
+      input: z.object({}),
+      approve: 'always',
+      run: () => 'shut',
+    })
+    const config = { store: memoryStore(), model: 'reflex', tools: [shut] }
+    const agent = new Agent({ ...config, contextId: 'declined' })
+    const { requests } = await agent.executeTurn('shut the gate').outcome
+    const answers = { [requests[0]?.requestId ?? '']: { approved: false, reason: 'not yet' } }
+    expect((await agent.answer(answers).outcome).text).toBe('shut_gate did not work: Not approved (not yet).')
+    const plugins = [{ name: 'policy', approve: () => ({ decision: 'deny' as const, reason: 'Too late.' }) }]
+    expect(await new Agent({ ...config, contextId: 'denied', plugins }).input('shut the gate')).toBe(
+      'shut_gate did not work: Denied by policy: Too late.',
+    )
+  })
+
   it('asks, and goes on with the answer', async () => {
     const agent = new Agent({
       contextId: 'asked',

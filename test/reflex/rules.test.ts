@@ -255,6 +255,47 @@ describe('arguments', () => {
   })
 })
 
+describe('the words of a tool itself', () => {
+  const part = { 'part!': { type: 'string' } }
+  const tools = [
+    tool('take_inventory', 'Takes the inventory, slowly.'),
+    tool('count_stock', 'Counts the stock of a part.', part),
+    tool('order_parts', 'Orders parts.', { ...part, 'quantity!': { type: 'integer' } }),
+    tool('use_coupon', 'Uses a coupon.', { 'coupon!': { type: 'string' } }),
+    tool('try', 'Tries the alarm.'),
+  ]
+
+  it.each([
+    ['take the inventory', 'take_inventory {}'],
+    ['Could you please take the inventory now?', 'take_inventory {}'],
+    ['take inventory', 'take_inventory {}'],
+    ['take_inventory', 'take_inventory {}'],
+    ['takeInventory', 'take_inventory {}'],
+    ['try', 'try {}'],
+    ['use the coupon "X12"', 'use_coupon {"coupon":"X12"}'],
+    ['count the stock of bolt', 'count_stock {"part":"bolt"}'],
+    ['count the stock of bolts', 'count_stock {"part":"bolts"}'],
+    ['count bolts', 'count_stock {"part":"bolts"}'],
+    ['count the washers', 'count_stock {"part":"washers"}'],
+    ['order 10 bolts', 'order_parts {"part":"bolts","quantity":10}'],
+    ['order 10 bolt', 'order_parts {"part":"bolt","quantity":10}'],
+    ['order ten of the washers', 'order_parts {"part":"washers","quantity":10}'],
+  ])('are understood: %s', async (said, call) => {
+    expect((await talk(tools, [said]))[0]).toBe(call)
+  })
+
+  it.each(['count_stock', 'order parts', 'order_parts'])('are understood, and %s asks', async (said) => {
+    expect((await talk(tools, [said]))[0]).toMatch(/I need part\. What should part be\?$/)
+  })
+
+  it.each(['do not take the inventory', 'should I take the inventory?', 'take it', 'take two', 'bolt 10'])(
+    'are no order in %j',
+    async (said) => {
+      expect((await talk(tools, [said])).filter((line) => line.includes('{'))).toEqual([])
+    },
+  )
+})
+
 describe('what could do harm', () => {
   const things = [
     tool('list_lamps', 'Lists all lamps.'),

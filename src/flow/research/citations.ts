@@ -2,9 +2,10 @@
  * Checks the citations of an answer: every `[n]` must name a source that exists, and the words of a claim must be in the
  * passages that it cites. Calls no model; its verdict may be joined with a model's.
  */
+import { lacksFigure, lacksName } from './absent-values.ts'
 import { type Evidence, evidenceStems, round } from './evidence.ts'
 import type { CheckedClaim, ClaimVerdict, Source } from './findings.ts'
-import { contentStems, isFigure, sentencesOf, sharedStems, shareOf, tokensOf } from './words.ts'
+import { contentStems, sentencesOf, sharedStems, shareOf, tokensOf } from './words.ts'
 
 /** The least part of a claim's content words that its passages must have. */
 export const SUPPORT_THRESHOLD = 0.5
@@ -107,12 +108,14 @@ function judge(sentence: string, evidence: readonly Evidence[], threshold: numbe
   const wanted = contentStems(plain)
   const given = [...new Set(passages.flatMap(evidenceStems))]
   const support = wanted.length === 0 ? 1 : round(shareOf(wanted, given))
-  const figures = wanted.filter(isFigure)
-  const isSupported =
-    support >= threshold &&
-    sharedStems(figures, given).length === figures.length &&
-    !isReversed(plain, passages)
-  return { text: sentence, cited, support, verdict: isSupported ? 'supported' : 'weak' }
+  const isLikely = support >= threshold
+  const documents = evidence.filter(({ documentId }) =>
+    passages.some((each) => each.documentId === documentId),
+  )
+  const isUnsupported =
+    lacksFigure(plain, passages) || lacksName(plain, documents, isLikely) || isReversed(plain, passages)
+  const verdict = isUnsupported ? 'unsupported' : isLikely ? 'supported' : 'weak'
+  return { text: sentence, cited, support, verdict }
 }
 
 /** True for nearly the words of a passage with the opposite sense. */
@@ -143,10 +146,8 @@ function evenBlanks(text: string): string {
     .trim()
 }
 
-export interface Marks {
-  readonly weak: string
-  readonly uncited: string
-}
+/** Put after a claim, by its verdict. */
+export type Marks = Readonly<Record<Exclude<ClaimVerdict, 'supported'>, string>>
 
 export interface CheckedAnswer {
   /** Renumbered from 1 in the order of the citations, without invented numbers, with marks. */

@@ -43,10 +43,11 @@ export type Source = {
 }
 
 /**
- * `weak`: the cited passages lack too many of its words, or one of its figures, or a model found it unsupported.
+ * `weak`: the cited passages lack too many of its words, or a model refuted it.
+ * `unsupported`: they lack one of its figures or names, or say the opposite.
  * `uncited`: it cites nothing that exists.
  */
-export type ClaimVerdict = 'supported' | 'weak' | 'uncited'
+export type ClaimVerdict = 'supported' | 'weak' | 'unsupported' | 'uncited'
 
 export type CheckedClaim = {
   readonly text: string

@@ -58,7 +58,7 @@ const ENGLISH: Texts = {
   conflict: '**The sources disagree:**',
   lowConfidence: (score) => `*Note: low confidence (${score}). Check the sources before you rely on this.*`,
   failedSearch: 'A search failed, so the answer may still be there:',
-  marks: { weak: '*(weakly supported)*', uncited: '*(no source)*' },
+  marks: { weak: '*(weakly supported)*', unsupported: '*(unsupported)*', uncited: '*(no source)*' },
 }
 
 const FRENCH: Texts = {
@@ -92,7 +92,7 @@ const FRENCH: Texts = {
   lowConfidence: (score) =>
     `*Note : confiance faible (${score}). Vérifiez les sources avant de vous y fier.*`,
   failedSearch: 'Une recherche a échoué, la réponse s’y trouve peut-être :',
-  marks: { weak: '*(peu étayé)*', uncited: '*(sans source)*' },
+  marks: { weak: '*(peu étayé)*', unsupported: '*(non étayé)*', uncited: '*(sans source)*' },
 }
 
 export function textsIn(language: Language): Texts {

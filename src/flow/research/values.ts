@@ -75,6 +75,39 @@ function numberOf({ word }: Token): number | undefined {
   return isFigure(word) ? Number(word) : NUMBER_WORDS.get(word)
 }
 
+const SCALES: ReadonlyMap<string, number> = new Map([
+  ...['hundred', 'cent'].map((word) => [word, 100] as const),
+  ...['thousand', 'mille'].map((word) => [word, 1000] as const),
+  ...['million', 'millions'].map((word) => [word, 1e6] as const),
+  ...['billion', 'billions', 'milliard', 'milliards'].map((word) => [word, 1e9] as const),
+])
+const ORDINALS: ReadonlyMap<string, number> = new Map([
+  ...[...NUMBER_WORDS].map(([word, value]) => [`${word}th`, value] as const),
+  ...([
+    ['first', 1],
+    ['second', 2],
+    ['third', 3],
+    ['fifth', 5],
+    ['eighth', 8],
+    ['ninth', 9],
+    ['twelfth', 12],
+    ['twentieth', 20],
+  ] as const),
+])
+
+/** The values of figures, number words and months, each alone and with the word after it: `twenty-five`, `1.2 million`. */
+export function numbersIn(text: string): ReadonlySet<number> {
+  const tokens = tokensOf(text)
+  const found = tokens.flatMap((token, at): readonly (number | undefined)[] => {
+    const value = numberOf(token) ?? ORDINALS.get(token.word)
+    if (value === undefined) return [monthOf(token.word)]
+    const next = tokens[at + 1]?.word ?? ''
+    const one = NUMBER_WORDS.get(next) ?? ORDINALS.get(next) ?? 10
+    return [value, Number((value * (SCALES.get(next) ?? 1)).toPrecision(12)), value + (one < 10 ? one : 0)]
+  })
+  return new Set(found.filter((value) => value !== undefined))
+}
+
 /** Figures and number words with a unit, or with the word that they count. Days, times and years are none. */
 export function quantitiesIn(sentence: string): readonly Quantity[] {
   const tokens = tokensOf(sentence)

@@ -27,7 +27,7 @@ const evidence: readonly Evidence[] = [
   score: 0.9,
 }))
 
-const marks = { weak: '(weak)', uncited: '(uncited)' }
+const marks = { weak: '(weak)', unsupported: '(unsupported)', uncited: '(uncited)' }
 const check = (text: string) => {
   const read = readAnswer(text, evidence)
   return { ...writeAnswer(read, { evidence, marks }), invented: read.invented }
@@ -37,15 +37,59 @@ describe('a claim', () => {
   test.each([
     ['The harbour is 4 metres deep at high tide [1].', 'supported'],
     ['At high tide, Cancale’s harbour has a depth of 4 metres [1].', 'supported'],
-    ['The harbour is 5 metres deep at high tide [1].', 'weak'],
-    ['The harbour is 4 metres deep at high tide [2].', 'weak'],
-    ['Napoleon founded a shipyard for frigates there [1].', 'weak'],
-    ['The farms use feed [2].', 'weak'],
-    ['The harbour does not dry out at low tide [1].', 'weak'],
+    ['The harbour floods a quay with mud and weed [1].', 'weak'],
+    ['Mud and weed cover the bottom, which ships avoid [1].', 'weak'],
+    ['The harbour is 5 metres deep at high tide [1].', 'unsupported'],
+    ['The harbour is 4 metres deep at high tide [2].', 'unsupported'],
+    ['The harbour of Granville is 4 metres deep at high tide [1].', 'unsupported'],
+    ['The harbour that Jules Verne describes is 4 metres deep at high tide [1].', 'unsupported'],
+    ['The harbour is 4 metres deep at high tide, above BM-4 [1].', 'unsupported'],
+    ['Napoleon founded a shipyard for frigates there [1].', 'unsupported'],
+    ['The farms use feed [2].', 'unsupported'],
+    ['The harbour does not dry out at low tide [1].', 'unsupported'],
     ['The harbour is 4 metres deep at high tide.', 'uncited'],
     ['The harbour is 4 metres deep at high tide [9].', 'uncited'],
   ])('%s is %s', (text, verdict) => {
     expect(check(text).claims.map((claim) => claim.verdict)).toEqual([verdict])
+  })
+
+  test.each([
+    ['It was opened in the year 25 of the republic [1].', 'in the year twenty-five of the republic'],
+    ['It was opened in the 19th century of the republic [1].', 'in the nineteenth century of the republic'],
+    ['It was opened by 1,200,000 people of the republic [1].', 'by 1.2 million people of the republic'],
+    ['It was opened on 1872-07-14, in the republic [1].', 'on 14 July 1872, in the republic'],
+    ['It was opened by Dr Dupont of Saint Malo in the republic [1].', 'by Dupont of Malo in the republic'],
+    ['It was opened by the WHO in the republic [1].', 'by the World Health Organization in the republic'],
+    ['It was opened by the World Health Organization there [1].', 'by the WHO, world health for all'],
+    ['It was opened by a French crew of the republic [1].', 'by a crew of the republic, from France'],
+    ['It was opened at BM-4, 7.886 m above the republic [1].', 'at BM-4, 7.886 m above the republic'],
+    ['**Date:** Opened by a crew of the republic, see Table B [1].', 'by a crew of the republic'],
+  ])('%s has the figures and names of: opened %s', (text, opened) => {
+    const [first] = evidence as readonly [Evidence]
+    const { claims } = readAnswer(text, [{ ...first, text: `It was opened ${opened}.` }])
+    expect(claims.map(({ verdict }) => verdict)).toEqual(['supported'])
+  })
+
+  test('may name what another passage of its document, its title, its page or its file names', () => {
+    const [first, second] = evidence as readonly [Evidence, Evidence]
+    const cited = {
+      ...first,
+      text: 'It dries out at low tide.',
+      title: 'Survey of 1998',
+      lead: 'The Herpin.',
+    }
+    const other = { ...second, documentId: first.documentId, text: 'The port of Granville has a dock.' }
+    const verdicts = (text: string) => readAnswer(text, [cited, other]).claims.map(({ verdict }) => verdict)
+    expect(verdicts('In 1998, Granville’s dock dries out at low tide, as page 7 says [1].')).toEqual([
+      'supported',
+    ])
+    expect(verdicts('At low tide the dock of Cancale dries out [1].')).toEqual(['unsupported'])
+  })
+
+  test('in another language than its sources is not judged by its names', () => {
+    const text =
+      'Le port de Londres est à sec à la basse mer, et les bateaux de la baie sont sur le sable [1].'
+    expect(check(text).claims.map(({ verdict }) => verdict)).toEqual(['weak'])
   })
 
   test('sentences that state nothing are left alone', () => {
@@ -129,6 +173,17 @@ describe('answers of a model', () => {
     expect(model.calls.at(-1)?.settings.temperature).toBe(0)
     const { model: unchecked } = await ask(script, { agents: { synthesis: { modelCheck: false } } })
     expect(callers(unchecked)).not.toContain('support')
+  })
+
+  test.each([
+    ['At low tide it dries out [1]. It was dug in 1901 by Jules Verne [1].', 0.5],
+    ['The harbour of Cancale was dug in 1901 by Jules Verne [1].', 0],
+    ['The harbour of Cancale that Jules Verne dug is 4 metres deep at high tide [1].', 0],
+  ])('a figure or a name that no cited source has is no support: %s', async (synthesis, confidence) => {
+    const { state } = await ask({ synthesis })
+    expect(state.final_answer).toContain('[1]. *(unsupported)*')
+    expect(state.final_answer).not.toContain('weakly')
+    expect(state.confidence_score).toBeLessThanOrEqual(confidence)
   })
 
   test('minSupport is the threshold', async () => {

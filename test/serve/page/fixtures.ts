@@ -154,6 +154,26 @@ const oracle: HostedFlow = {
   reply: ({ answer }) => answer as string,
 }
 
+/** The choices on the page, in order. */
+export const NAMES = [
+  ...['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research'],
+  ...['review (graph)', 'think (graph)'],
+]
+
+/** Paths that lead out of the files of the page. */
+export const OUTSIDE = [
+  '/..%2f..%2fpackage.json',
+  '/assets/..%2f..%2f..%2fpackage.json',
+  '/assets/%2e%2e/%2e%2e/package.json',
+  '/assets/..\\..\\package.json',
+  '/assets/',
+  '/assets',
+  '/licenses.md',
+  '/index.html%00',
+  '//etc/passwd',
+  '/file:///etc/passwd',
+]
+
 export interface Everything {
   readonly config: HostConfig
   readonly mounts: readonly Mount[]
@@ -180,6 +200,13 @@ export function everything(): Everything {
     .addEdge('think', 'note')
     .addEdge('note', END)
     .compile({ store })
+  const review = graph({ state: { text: value<string>(''), isGood: value<boolean>(false) } })
+    .addNode('ask', async ({ text }, context) => ({
+      isGood: await context.interrupt({ kind: 'confirmation', prompt: `Is ${text} good?` }),
+    }))
+    .addEdge(START, 'ask')
+    .addEdge('ask', END)
+    .compile({ store })
   return {
     config: {
       store,
@@ -190,7 +217,7 @@ export function everything(): Everything {
         frame: frame(),
         late: { model: new ScriptedModel(['Here.']) },
       },
-      graphs: { think },
+      graphs: { review, think },
       flows: { oracle, research: researchFlow({ corpus }) },
     },
     mounts: [researchHttp({ corpus })],

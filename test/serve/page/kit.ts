@@ -11,6 +11,7 @@ import type { LanguageModel, ModelStreamPart } from '../../../src/model/index.ts
 import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { PATIENCE_MS } from '../../patience.ts'
+import { lowContrast } from './contrast.ts'
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
@@ -134,6 +135,12 @@ export async function send(page: Page, message: string): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
+/** Runs the graph of the page with values as JSON. */
+export async function run(page: Page, values: string): Promise<void> {
+  await page.getByLabel('Values (JSON)').fill(values)
+  await page.keyboard.press('Enter')
+}
+
 /** Puts the tab into the background, or to the front again: a browser without a window has all tabs in front. */
 export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
@@ -143,7 +150,7 @@ export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
 }
 
 /** A picture for people, with PICTURES=folder. */
-export async function picture(page: Page, name: string): Promise<void> {
+async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env['PICTURES']
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
 }
@@ -171,4 +178,15 @@ export async function tabTo(page: Page, name: string): Promise<void> {
     return
   }
   throw new Error(`Tab does not lead to ${name}`)
+}
+
+/** Contrast in light and in dark colours, and a page that is not wider than its window. */
+export async function eachColour(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await page.evaluate(lowContrast)).toEqual([])
+    await picture(page, `${name}-${colorScheme}`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
 }

@@ -12,16 +12,17 @@ import { apiKeyAuth, createHttp, type HttpOptions, type HttpServer } from '../..
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { gate } from '../../turn/kit.ts'
 import { lowContrast } from './contrast.ts'
-import { DOCK, EVIL, type Everything, everything, HOSTILE, LONG_VALUE } from './fixtures.ts'
+import { DOCK, EVIL, type Everything, everything, HOSTILE, LONG_VALUE, NAMES, OUTSIDE } from './fixtures.ts'
 import {
   begin,
+  eachColour,
   heldModel,
   launch,
   messages,
   noBrowser,
   type Opened,
   openPage,
-  picture,
+  run,
   type Served,
   send,
   servePage,
@@ -117,18 +118,7 @@ describe('the built page', () => {
     }
   })
 
-  test.each([
-    '/..%2f..%2fpackage.json',
-    '/assets/..%2f..%2f..%2fpackage.json',
-    '/assets/%2e%2e/%2e%2e/package.json',
-    '/assets/..\\..\\package.json',
-    '/assets/',
-    '/assets',
-    '/licenses.md',
-    '/index.html%00',
-    '//etc/passwd',
-    '/file:///etc/passwd',
-  ])('has nothing at %s', async (path) => {
+  test.each(OUTSIDE)('has nothing at %s', async (path) => {
     const response = await get(path)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
   })
@@ -158,12 +148,11 @@ describe.skipIf(noBrowser !== undefined)(
 
     test('begins with any of the names, streams a reply, shows calls, and finds the conversation', async () => {
       const page = await open(shared.url)
-      const names = ['clerk', 'crier', 'frame', 'kitchen', 'late', 'oracle', 'research', 'think (graph)']
       const choice = page.getByRole('region', { name: 'Begin a conversation' }).getByRole('link')
       await choice.first().waitFor()
-      expect((await choice.allTextContents()).toSorted()).toEqual(names)
+      expect((await choice.allTextContents()).toSorted()).toEqual(NAMES)
       const options = await page.getByLabel('Agent or flow').locator('option').allTextContents()
-      expect(options.toSorted()).toEqual(names)
+      expect(options.toSorted()).toEqual(NAMES)
       await choice.filter({ hasText: 'kitchen' }).click()
       await send(page, 'Hello')
       await messages(page).getByText('Welcome.').waitFor()
@@ -531,11 +520,9 @@ describe.skipIf(noBrowser !== undefined)(
 
     test('runs a graph with values, and shows its whole state in a panel that scrolls', async () => {
       const page = await open(`${shared.url}/#/new/think`)
-      await page.getByLabel('Values (JSON)').fill('{ nonsense')
-      await page.keyboard.press('Enter')
+      await run(page, '{ nonsense')
       await page.getByRole('alert').getByText('Values must be a JSON object').waitFor()
-      await page.getByLabel('Values (JSON)').fill('{"question": "rain"}')
-      await page.keyboard.press('Enter')
+      await run(page, '{"question": "rain"}')
       await messages(page).locator('details.call.ok', { hasText: 'note' }).waitFor()
       const user = messages(page).locator('.user')
       expect(await user.locator('.plain').textContent()).toBe('rain')
@@ -551,6 +538,28 @@ describe.skipIf(noBrowser !== undefined)(
       expect(await state.evaluate(hidden)).toBeGreaterThan(0)
       const [panel, text] = [await state.boundingBox(), await pre.boundingBox()]
       expect((text?.x ?? 0) + (text?.width ?? 0)).toBeLessThanOrEqual((panel?.x ?? 0) + (panel?.width ?? 0))
+    })
+
+    test('keeps the open question of a graph, whatever is entered, until it is answered or cancelled', async () => {
+      const page = await open(`${shared.url}/#/new/review`)
+      const values = page.getByLabel('Values (JSON)')
+      const question = messages(page).getByRole('region', { name: 'Question waits for you' })
+      await run(page, '{"text": "tea"}')
+      await question.getByText('Is tea good?').waitFor()
+      expect(await values.inputValue()).toBe('')
+      await run(page, '{"text": "mud"}')
+      expect(await page.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true)
+      await page.getByText('Answer the question above, or cancel the run').waitFor()
+      await question.getByRole('button', { name: 'Yes' }).click()
+      await messages(page).locator('details.call.ok', { hasText: 'ask' }).waitFor()
+      expect(await messages(page).locator('.user').count()).toBe(1)
+      await run(page, await values.inputValue())
+      await question.getByText('Is mud good?').waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await messages(page).locator('details.call.cancelled', { hasText: 'ask' }).waitFor()
+      await messages(page).getByRole('region', { name: 'Question cancelled' }).waitFor()
+      await run(page, '{"text": "rum"}')
+      await question.getByText('Is rum good?').waitFor()
     })
 
     test('shows the message and the reply of each turn of a flow', async () => {
@@ -632,14 +641,3 @@ describe.skipIf(noBrowser !== undefined)(
     })
   },
 )
-
-/** Contrast in light and in dark colours, and a page that is not wider than its window. */
-async function eachColour(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    expect(await page.evaluate(lowContrast)).toEqual([])
-    await picture(page, `${name}-${colorScheme}`)
-  }
-  await page.emulateMedia({ colorScheme: 'light' })
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
-}

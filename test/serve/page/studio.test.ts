@@ -343,6 +343,8 @@ describe('the outcome of a call', () => {
     expect(problemText({ ...item, status: 'unknown', output: null })).toMatch(/nobody knows whether/)
     expect(problemText({ ...item, status: 'error', output: { message: 'No luck.' } })).toBe('No luck.')
     expect(problemText({ ...item, status: 'ok', output })).toBeUndefined()
+    const display = 'Not approved.'
+    expect(problemText({ ...item, status: 'rejected', output: 'For the model.', display })).toBe(display)
   })
 })
 
@@ -443,6 +445,39 @@ describe('the view', () => {
       entry(2, 'turn.end', { outcome: 'cancelled' }),
     ])
     expect(texts(cut)).toEqual([])
+  })
+
+  test('has a node wait until its last question is answered, and end with one that is cancelled', () => {
+    const asked = withEvents(EMPTY, [
+      entry(1, 'input', { values: { text: 'x' } }),
+      entry(2, 'graph.step', { tasks: [{ task: 'ask.1', node: 'ask' }] }),
+      entry(3, 'request.start', { requestId: 'ask.1/one', prompt: 'One?' }),
+      entry(4, 'request.start', { requestId: 'ask.1/two', prompt: 'Two?' }),
+      entry(5, 'turn.end', { outcome: 'input-required' }),
+    ])
+    expect(lines(asked)).toEqual(['user', 'ask waiting', 'request', 'request'])
+    const end = (seq: number, requestId: string, how: string) =>
+      entry(seq, 'request.end', { requestId, how, value: true })
+    const half = withEvents(asked, [end(6, 'ask.1/one', 'answered')])
+    expect(lines(half)[1]).toBe('ask waiting')
+    expect(lines(withEvents(half, [end(7, 'ask.1/two', 'answered')]))[1]).toBe('ask running')
+    const cancelled = withEvents(half, [end(7, 'ask.1/two', 'cancelled')])
+    expect(lines(cancelled)[1]).toBe('ask cancelled')
+  })
+
+  test('ends every node of a cancelled run', () => {
+    const run = withEvents(EMPTY, [
+      entry(1, 'input', { values: {} }),
+      entry(2, 'graph.step', {
+        tasks: [
+          { task: 'a.1', node: 'a' },
+          { task: 'b.1', node: 'b' },
+        ],
+      }),
+      entry(3, 'node.end', { task: 'a.1', node: 'a', update: {} }),
+      entry(4, 'turn.end', { outcome: 'cancelled' }),
+    ])
+    expect(lines(run)).toEqual(['user', 'a ok', 'b cancelled', 'notice'])
   })
 
   test('says each reply once to readers of screens', () => {
