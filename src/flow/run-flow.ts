@@ -17,7 +17,7 @@ import { defined, LOCAL_OWNER, limitText, type OptionSet, type Owner, type Usage
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 
-export type OnEvent = (event: GraphEvent) => unknown
+type OnEvent = (event: GraphEvent) => unknown
 
 export interface FlowOptions {
   /** The store of the journals. Default: in memory, lost with the process. */
@@ -29,7 +29,7 @@ export interface FlowOptions {
   readonly limits?: GraphLimits
   readonly signal?: AbortSignal
   /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
-  readonly onEvent?: OnEvent
+  readonly onEvent?: (event: GraphEvent) => unknown
   /** Observers of the runs, and the logger. */
   readonly telemetry?: GraphOptions['telemetry']
   readonly logger?: GraphOptions['logger']

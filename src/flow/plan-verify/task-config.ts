@@ -1,5 +1,5 @@
 /** The options of a task agent and of its runs, and their check: an option that would have no effect is refused. */
-import type { GraphLimits, GraphOptions } from '../../graph/index.ts'
+import type { GraphEvent, GraphLimits, GraphOptions } from '../../graph/index.ts'
 import type { Entity } from '../../grounding/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import type { ModelOptions } from '../../model/index.ts'
@@ -18,7 +18,6 @@ import type { Store } from '../../store/index.ts'
 import type { ToolsOption } from '../../tool/index.ts'
 import type { GroundingOptions, ModelChoice } from '../../turn/index.ts'
 import { checkLanguageModel } from '../reflex-choice.ts'
-import type { OnEvent } from '../run-flow.ts'
 import { checkSharedKey } from '../shared-key.ts'
 import type { Criterion } from './criteria.ts'
 import { PROMPT_NODES, type PromptNode } from './prompts.ts'
@@ -119,7 +118,7 @@ export interface TaskRunOptions {
   /** Answers a question or an approval; the run goes on. Without it, the run ends to wait. */
   readonly onRequest?: (request: RequestData) => Json | Promise<Json>
   /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
-  readonly onEvent?: OnEvent
+  readonly onEvent?: (event: GraphEvent) => unknown
 }
 
 export const RUN: OptionSet<TaskRunOptions> = {

@@ -1,7 +1,7 @@
 /** One question to a research graph, and its answer as plain data. */
-import type { GraphRunOptions } from '../../graph/index.ts'
+import type { GraphEvent, GraphRunOptions } from '../../graph/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
-import { type OnEvent, outcomeOf } from '../run-flow.ts'
+import { outcomeOf } from '../run-flow.ts'
 import type { Source } from './findings.ts'
 import type { ResearchState } from './state.ts'
 import type { ResearchGraph } from './workflow.ts'
@@ -23,7 +23,7 @@ export interface ResearchAnswer {
 
 export interface AskOptions extends GraphRunOptions {
   /** Called with each event of the run. If it throws or rejects, the process warns once, and the run goes on. */
-  readonly onEvent?: OnEvent
+  readonly onEvent?: (event: GraphEvent) => unknown
 }
 
 /** Rejects if the run fails or reaches a limit; `research.invoke(null, { contextId })` goes on. */
