@@ -6,8 +6,11 @@ import type { Budget } from './result.ts'
 
 type Sync = 'FULL' | 'NORMAL'
 
-/** The guard fails on a ratio that misses its budget by this factor, several times in a row: noise does not explain that. */
-export const GUARD_MARGIN = 2
+/**
+ * The guard fails on a ratio that misses its budget by this factor, several times in a row. Noise does not explain that,
+ * nor does the machine: the same code had 2.1x to 4x of the bare loop with `FULL`, by how cold a sync leaves the caches.
+ */
+export const GUARD_MARGIN = 2.5
 
 /** The most that `import 'holdfast'` may add to the start of a process, in milliseconds. */
 export const IMPORT_MS = 60

@@ -1,5 +1,5 @@
 /**
- * The guard of the budgets in CI. It fails on a ratio that misses its budget by a factor of two, several times in a row,
+ * The guard of the budgets in CI. It fails on a ratio that misses its budget by `GUARD_MARGIN`, several times in a row,
  * which noise does not explain. Exact figures get no such margin.
  */
 import { styleText } from 'node:util'
