@@ -7,8 +7,8 @@ import type { Budget } from './result.ts'
 type Sync = 'FULL' | 'NORMAL'
 
 /**
- * The guard fails on a ratio that misses its budget by this factor, several times in a row. Noise does not explain that,
- * nor does the machine: the same code had 2.1x to 4x of the bare loop with `FULL`, by how cold a sync leaves the caches.
+ * The guard fails on a ratio that misses its budget by this factor, several times in a row: noise does not explain that.
+ * It is wide because ratios with `FULL` differ between machines; why they do is not known.
  */
 export const GUARD_MARGIN = 2.5
 
