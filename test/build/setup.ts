@@ -35,7 +35,8 @@ export async function setup(project: TestProject): Promise<() => void> {
   project.onTestsRerun(() => bundle({ dir, programs: PROGRAMS }))
   process.env[BUILD_VARIABLE] = dir
   process.env['NODE_COMPILE_CACHE'] = join(root, 'compiled')
-  return () => rmSync(root, { recursive: true, force: true })
+  // A process that a test left behind may still write compiled code while it ends.
+  return () => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
 
 /**

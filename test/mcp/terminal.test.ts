@@ -81,7 +81,7 @@ it('a client of holdfast mcp goes on with its conversation after kill -9 in the 
   const first = await start()
   expect(await first.send('My name is Ada.')).toMatchObject({ text: 'Hello.' })
   const lost = first.send('call act').catch((error: unknown) => error)
-  await until('the effect has happened', () => existsSync(effects))
+  await until('the effect has happened', () => existsSync(effects) && readFileSync(effects, 'utf8') !== '')
   process.kill(first.pid, 'SIGKILL')
   expect(await lost).toBeInstanceOf(Error)
 
