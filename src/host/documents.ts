@@ -5,7 +5,7 @@
  */
 import { type Ids, processIdentity } from '../base/index.ts'
 import { type ContextKey, childKey, HoldfastError, type JsonObject } from '../protocol/index.ts'
-import { persist, type Store } from '../store/index.ts'
+import { MAX_LIMIT, persist, type Store } from '../store/index.ts'
 
 export interface HostDocument {
   readonly key: ContextKey
@@ -81,11 +81,15 @@ export class Documents {
 
   /** Documents whose time has come, of all owners, with names that begin with `prefix`. */
   async due(prefix: string): Promise<readonly { readonly key: ContextKey; readonly name: string }[]> {
-    const heads = await this.#store.due(PAGE)
-    return heads.flatMap(({ key }) => {
-      const [contextId = '', name, ...rest] = key.contextId.split(MARK)
-      const isOurs = name?.startsWith(prefix) && rest.length === 0
-      return isOurs ? [{ key: { ...key, contextId }, name: name ?? '' }] : []
-    })
+    // Conversations that no process here drives stay due, and come first: they must not hide the documents.
+    for (let limit = PAGE; ; limit = Math.min(2 * limit, MAX_LIMIT)) {
+      const heads = await this.#store.due(limit)
+      const found = heads.flatMap(({ key }) => {
+        const [contextId = '', name, ...rest] = key.contextId.split(MARK)
+        const isOurs = name?.startsWith(prefix) && rest.length === 0
+        return isOurs ? [{ key: { ...key, contextId }, name: name ?? '' }] : []
+      })
+      if (found.length > 0 || heads.length < limit || limit === MAX_LIMIT) return found
+    }
   }
 }

@@ -1,7 +1,7 @@
 /** The port for engines. An engine drives conversations without a caller: unfinished turns, unread input, expired requests. */
 import type { Timer } from '../base/index.ts'
 import { type ContextKey, keyText } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { MAX_LIMIT, type Store } from '../store/index.ts'
 
 /** An engine decides when and where a conversation goes on; the host knows how. */
 export interface Engine {
@@ -53,7 +53,7 @@ export function embeddedEngine({ pollMs = 1000 }: EmbeddedEngineOptions = {}): E
   }
 
   const look = async (port: EnginePort, now: number): Promise<void> => {
-    const heads = await port.store.due(PAGE + skipped)
+    const heads = await port.store.due(Math.min(PAGE + skipped, MAX_LIMIT))
     skipped = 0
     for (const { key } of heads) {
       const name = keyText(key)

@@ -77,6 +77,7 @@ export {
   checkWatch,
   fromCursor,
   limitOf,
+  MAX_LIMIT,
   toCursor,
 } from './query.ts'
 export type { DecideOptions, Decision, Facts, InboxFact, StampedEntry } from './rules.ts'

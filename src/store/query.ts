@@ -2,7 +2,8 @@
 import { type ContextKey, checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
 import type { EraseOptions, ListQuery, LookupQuery, ReadRange, ScanQuery, WatchOptions } from './port.ts'
 
-const MAX_LIMIT = 100_000
+/** The most rows that one query may ask for. */
+export const MAX_LIMIT = 100_000
 
 export interface Bounds {
   readonly from: number

@@ -26,3 +26,22 @@ test('a document is replaced by one writer of a version, found when its time has
   expect(await documents.names(key, 'job.')).toEqual([])
   await host.shutdown()
 })
+
+test('a document is found behind thousands of conversations that nobody here drives', async () => {
+  const store = memoryStore()
+  for (let at = 0; at < 2001; at++) {
+    const input = { type: 'input', key: 'first', data: { message: 'Hello' } } as const
+    await store.append({
+      key: { ...key, contextId: `elsewhere:${at}` },
+      id: `append-${at}`,
+      since: 0,
+      inbox: [input],
+    })
+  }
+  const host = createHost({ store, agents: { a: { model: new ScriptedModel(['Hi.']) } } })
+  await (await host.send(key, 'Hello')).outcome
+  const none = await host.documents.read(key, 'job.1')
+  await host.documents.write(none, { value: { step: 1 }, wakeAt: 1 })
+  expect(await host.documents.due('job.')).toEqual([{ key, name: 'job.1' }])
+  await host.shutdown()
+})
