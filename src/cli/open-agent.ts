@@ -4,7 +4,7 @@ import { Agent, type Store } from 'holdfast'
 import type { HostedAgentConfig } from 'holdfast/host'
 import type { LogOptions } from 'holdfast/observe'
 import type { Plugin } from 'holdfast/plugins'
-import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
+import { checkModel, chooseModel, definitionFor, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { type McpTools, withMcp } from './mcp-tools.ts'
 import { keyOf } from './names.ts'
@@ -33,8 +33,9 @@ export async function readyAgent(
   workspace: Workspace,
   { agent, model, env }: ReadyAgentOptions,
 ): Promise<ReadyAgent> {
-  const { name, definition } = workspace.agent(agent)
-  const choice = chooseModel({ option: model, agent: definition, env })
+  const { name, definition: configured } = workspace.agent(agent)
+  const choice = chooseModel({ option: model, agent: configured, env })
+  const definition = definitionFor(choice, configured)
   const { capabilities } = await checkModel(choice, definition)
   const writesText = capabilities?.freeText !== false
   return { name, definition, choice, writesText, folder: workspace.folder, mcp: workspace.mcp }

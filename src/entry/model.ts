@@ -28,6 +28,7 @@ export {
   FILE_LIMITS,
   FILE_LIMITS_AS_OF,
   MODEL_VENDORS,
+  modelName,
   PRICES,
   PRICES_AS_OF,
   resolveModel,

@@ -9,7 +9,7 @@ import { calculate } from '../../src/cli/builtin/calculate.ts'
 import { fieldFrom, fieldsOf } from '../../src/cli/chat/fields.ts'
 import { completeSlash } from '../../src/cli/chat/slash.ts'
 import { park } from '../../src/cli/command/interruption.ts'
-import { chooseModel } from '../../src/cli/config/choose-model.ts'
+import { chooseModel, definitionFor } from '../../src/cli/config/choose-model.ts'
 import { COMMANDS, SHARED } from '../../src/cli/help.ts'
 import { freshId, keyOf, namedContext } from '../../src/cli/names.ts'
 import { didYouMean } from '../../src/cli/nearest.ts'
@@ -262,6 +262,19 @@ describe('the model', () => {
   it('is what the option says, then what the config says', () => {
     expect(chooseModel({ option: 'a', agent: { model: 'b' }, env: {} })).toEqual({ model: 'a', name: 'a' })
     expect(chooseModel({ agent: { model: ['b', 'c'] }, env: {} }).name).toBe('b')
+  })
+
+  it('of another vendor gets no key, address or header of the config', () => {
+    const settings = { apiKey: 'k', baseURL: 'https://proxy.test', headers: { a: 'b' }, temperature: 0 }
+    const agent = { model: 'anthropic/claude-sonnet-4-5', settings }
+    const settingsOf = (option: string) =>
+      definitionFor(chooseModel({ option, agent, env: {} }), agent).settings
+    expect(settingsOf('openai/gpt-4.1-mini')).toEqual({ temperature: 0 })
+    expect(settingsOf('gpt-4.1-mini')).toEqual({ temperature: 0 })
+    expect(settingsOf('anthropic/claude-haiku-4-5')).toEqual(settings)
+    expect(settingsOf('claude-haiku-4-5')).toEqual(settings)
+    const unnamed = { settings }
+    expect(definitionFor({ model: 'openai/gpt-4.1-mini', name: '' }, unnamed)).toEqual(unnamed)
   })
 })
 

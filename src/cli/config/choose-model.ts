@@ -1,6 +1,6 @@
 /** Chooses the default model: of the first vendor with a key and an installed package, else the built-in one. */
 import { fileURLToPath } from 'node:url'
-import { MODEL_VENDORS, type ModelVendor, resolveModel } from 'holdfast/model'
+import { MODEL_VENDORS, type ModelVendor, modelName, resolveModel } from 'holdfast/model'
 import type { AgentDefinition } from './define-config.ts'
 
 export interface ModelChoice {
@@ -58,6 +58,21 @@ function adviceFor(keyed: KeyedVendor | undefined, isInstalled: (packageName: st
   const { keyVariable, package: name } = vendor as KeyedVendor
   const install = isInstalled(name) ? '' : ` and npm install ${name}`
   return `for a language model, set ${keyVariable}${install}, or use another vendor`
+}
+
+/**
+ * The definition with the chosen model. The key, address and headers of a config are for the vendor of its model: a model of
+ * another vendor takes those of the environment.
+ */
+export function definitionFor({ model }: ModelChoice, agent: AgentDefinition): AgentDefinition {
+  if (agent.settings === undefined || agent.model === undefined || vendorOf(model) === vendorOf(agent.model))
+    return agent
+  const { apiKey: _, baseURL: __, headers: ___, ...settings } = agent.settings
+  return { ...agent, settings }
+}
+
+function vendorOf(model: unknown): string | undefined {
+  return modelName(nameOf(model)).split('/')[0]
 }
 
 /** Resolves to the model, once it is known to be usable, before anything is written. Of several, the first usable one. */
