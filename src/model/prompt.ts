@@ -72,15 +72,13 @@ interface PromptLines {
   hashes: string
 }
 
-/** By each of their messages. A window grows at its end and moves forward, so most of its last prompt is in the next. */
-const linesByMessage = new WeakMap<Message, PromptLines>()
-
 function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLines {
   const [first] = messages
   const name = modelName(model)
   const version = model.specificationVersion
   if (first === undefined) return noLines(name, version)
-  let cached = linesByMessage.get(first)
+  // A window grows at its end and moves forward, so most of its last prompt is in the next.
+  let cached = projections.get(first)?.within
   if (cached?.name !== name || cached.version !== version || !moveTo(cached, first))
     cached = noLines(name, version)
   keepBeginning(cached, messages)
@@ -135,8 +133,9 @@ function keepBeginning(cached: PromptLines, messages: readonly Message[]): void 
   cached.hashes = cached.hashes.slice(0, lines.length * HASH_LENGTH)
 }
 
-function addLines(cached: PromptLines, message: Message, { line, hasOptions }: Projection): void {
+function addLines(cached: PromptLines, message: Message, projection: Projection): void {
   const { messages, ends, lines } = cached
+  const { line, hasOptions } = projection
   cached.hasOptions ||= hasOptions
   const before = lines.at(-1)?.message.role
   if (line !== undefined) {
@@ -146,7 +145,7 @@ function addLines(cached: PromptLines, message: Message, { line, hasOptions }: P
   }
   messages.push(message)
   ends.push(lines.length)
-  linesByMessage.set(message, cached)
+  projection.within = cached
 }
 
 const LEFT_OUT = filler('[What was said before is left out here.]')
@@ -163,6 +162,8 @@ interface Projection {
   readonly by: string
   readonly line: Line | undefined
   readonly hasOptions: boolean
+  /** The lines that this one was last added to. */
+  within: PromptLines | undefined
 }
 
 const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
@@ -179,7 +180,7 @@ function projected(message: Message, model: LanguageModel, name: string): Projec
   const content = contentOf(message, model, name)
   const line = content.length === 0 ? undefined : lineOf(message.role, content)
   const hasOptions = content.some(({ providerOptions }) => providerOptions !== undefined)
-  const projection = { by, line, hasOptions }
+  const projection: Projection = { by, line, hasOptions, within: undefined }
   projections.set(message, projection)
   return projection
 }

@@ -16,6 +16,7 @@ import { jsonCopy } from '../plain.ts'
 import type { Head, IndexRow, ListPage, ListQuery, LookupQuery, ScanQuery, Snapshot } from '../port.ts'
 import { byCodePoint, byContextKey, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
+import { RowList } from './row-list.ts'
 
 /** An entry, with its data as text. All rows have one shape. */
 export interface Row extends Required<Pick<Entry, 'seq' | 'turn' | 'at' | 'type' | 'v'>> {
@@ -50,7 +51,7 @@ export class Context {
   readonly id: number
   parent: Context | undefined
   head: Head
-  readonly rows: Map<number, Row> = new Map()
+  readonly rows: RowList = new RowList()
   readonly inbox: Map<string, InboxFact> = new Map()
   /** Keys of the untaken inbox entries, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()
@@ -87,7 +88,7 @@ export class Context {
     // Copies: the receipt has these lists, and a caller may change them.
     const takes = entry.takes && [...entry.takes]
     const refs = entry.refs && [...entry.refs]
-    this.rows.set(seq, { seq, turn, at, type, v, key, takes, refs, optional, json, cuts, append })
+    this.rows.push({ seq, turn, at, type, v, key, takes, refs, optional, json, cuts, append })
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)

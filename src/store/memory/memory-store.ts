@@ -291,11 +291,11 @@ class MemoryStore implements Port.Store {
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
     this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
-    const gone = [...context.rows.values()].filter(
-      ({ seq, type }) => seq <= request.upTo && seq > kept && !outlivesPrune(type),
-    )
+    const gone = context.rows
+      .all()
+      .filter(({ seq, type }) => seq <= request.upTo && seq > kept && !outlivesPrune(type))
     const hashes = gone.flatMap(hashesOf)
-    for (const { seq } of gone) context.rows.delete(seq)
+    context.rows.remove(gone)
     this.#dropBlobs(request.key, hashes)
     return { deleted: gone.length, base: context.head.base }
   }
@@ -315,7 +315,7 @@ class MemoryStore implements Port.Store {
     const children = all.filter(({ parent }) => parent === context)
     checkUnused(context.head, options.at, () => children.some(isLivingFork))
     children.push(...all.filter(({ head }) => isForkedBelow(head, key)))
-    const hashes = [...context.rows.values()].flatMap(hashesOf)
+    const hashes = context.rows.all().flatMap(hashesOf)
     context.wipe(this.#clock.now())
     this.#dropBlobs(key, hashes)
     this.#bell.ring(keyText(key))
@@ -347,8 +347,8 @@ class MemoryStore implements Port.Store {
       upTo: 0,
       seq: 0,
     })
-    const own = [...context.rows.keys()].sort((a, b) => a - b).filter((seq) => seq > mark.upTo)
-    const entries = own.map((seq) => context.entry(seq, this.#blobs.reader(key)) as Entry)
+    const own = context.rows.all().filter(({ seq }) => seq > mark.upTo)
+    const entries = own.map(({ seq }) => context.entry(seq, this.#blobs.reader(key)) as Entry)
     const head = headFrom(
       context.head,
       mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blobs.reader(key)),
@@ -438,7 +438,7 @@ class MemoryStore implements Port.Store {
   /** Drops the owner's blobs that no entry references. */
   #dropBlobs(owner: Owner, hashes: readonly string[]): void {
     const isOwners = ({ head: { key } }: Context) => key.tenant === owner.tenant && key.actor === owner.actor
-    const rows = [...this.#contexts.values()].filter(isOwners).flatMap((one) => [...one.rows.values()])
+    const rows = [...this.#contexts.values()].filter(isOwners).flatMap((one) => one.rows.all())
     const used = new Set(rows.flatMap(hashesOf))
     for (const hash of hashes) if (!used.has(hash)) this.#blobs.of(owner).delete(hash)
   }

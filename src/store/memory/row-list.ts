@@ -1,0 +1,34 @@
+/** The rows of one conversation by position, in a list: positions are dense, and pruned ones leave a hole. */
+import type { Row } from './context.ts'
+
+export class RowList {
+  #first = 1
+  #rows: (Row | undefined)[] = []
+
+  get(seq: number): Row | undefined {
+    return this.#rows[seq - this.#first]
+  }
+
+  /** Requires a position after all others. */
+  push(row: Row): void {
+    if (this.#rows.length === 0) this.#first = row.seq
+    this.#rows.push(row)
+  }
+
+  /** In the order of their positions. */
+  all(): Row[] {
+    return this.#rows.filter((row) => row !== undefined)
+  }
+
+  remove(rows: readonly Row[]): void {
+    for (const { seq } of rows) this.#rows[seq - this.#first] = undefined
+    const start = this.#rows.findIndex((row) => row !== undefined)
+    if (start <= 0) return
+    this.#rows = this.#rows.slice(start)
+    this.#first += start
+  }
+
+  clear(): void {
+    this.#rows = []
+  }
+}
