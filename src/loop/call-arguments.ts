@@ -64,5 +64,7 @@ function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> | und
 export function hasRedaction(value: Json): boolean {
   if (typeof value === 'string') return value.includes(REDACTED)
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([key, field]) => key.includes(REDACTED) || hasRedaction(field ?? null))
+  for (const key in value)
+    if (key.includes(REDACTED) || hasRedaction((value as JsonObject)[key] ?? null)) return true
+  return false
 }

@@ -1,5 +1,5 @@
 /** Replaces lone surrogates, which JavaScript allows and providers refuse. */
-import type { Json } from '../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 
 /** The same value, or a copy with lone surrogates replaced by U+FFFD. */
 export function wellFormed(value: Json): Json {
@@ -12,7 +12,8 @@ function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return (value as readonly Json[]).every(isWellFormed)
-  return Object.entries(value).every(([key, each]) => key.isWellFormed() && isWellFormed(each))
+  for (const key in value) if (!key.isWellFormed() || !isWellFormed((value as JsonObject)[key])) return false
+  return true
 }
 
 function repaired(value: Json): Json {

@@ -2,7 +2,7 @@
  * The secrets in credentials: every value, and parts that are secret by themselves, such as the password of a connection
  * string. Refuses values that could not be found again in a text.
  */
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { defined, HoldfastError, quote } from '../protocol/index.ts'
 import type { Secret } from './secret-forms.ts'
 

@@ -2,7 +2,7 @@
  * Converts program values to JSON: values with an obvious form get it, values that would silently be lost are reported with
  * their path.
  */
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { systemClock } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
