@@ -3,9 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { PATIENCE_MS } from '../patience.ts'
 import { inProcess, siteInProcess } from './in-process.ts'
-import { FIXTURE, Folders, holdfast, site, withoutTimes } from './kit.ts'
+import { FIXTURE, Folders, holdfast, LAUNCH, site, withoutTimes } from './kit.ts'
+import { noTmux, TestTerminal } from './tmux.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -213,5 +215,22 @@ describe.concurrent('whoever reads the output', () => {
     expect(plain.stderr).not.toContain('\x1b')
     expect(forced.stderr).toContain('\x1b[32m✓\x1b[39m slow')
     expect(off.stderr).not.toContain('\x1b')
+  })
+})
+
+describe.skipIf(noTmux !== '').concurrent(`in a terminal${noTmux}`, () => {
+  it('pauses the turn when the terminal is closed', async () => {
+    const cwd = folders.make()
+    const command = [...LAUNCH, 'run', '--config', FIXTURE, '--context', 'a', 'gate']
+    const terminal = new TestTerminal({ cwd, command })
+    await terminal.until(/gate {2}/)
+    terminal.close()
+    writeFileSync(join(cwd, 'data', 'open'), '')
+    const status = async () => {
+      const { stdout } = await siteInProcess(['sessions', '--json'], { cwd })
+      return (JSON.parse(stdout) as { status: string }[])[0]?.status
+    }
+    await vi.waitUntil(async () => (await status()) !== 'running', PATIENCE_MS)
+    expect(await status()).toBe('paused')
   })
 })
