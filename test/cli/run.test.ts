@@ -233,4 +233,20 @@ describe.skipIf(noTmux !== '').concurrent(`in a terminal${noTmux}`, () => {
     await vi.waitUntil(async () => (await status()) !== 'running', PATIENCE_MS)
     expect(await status()).toBe('paused')
   })
+
+  it('leaves a visible cursor when an error ends the process in mid-turn', async () => {
+    const config = `import config from '${pathToFileURL(FIXTURE).href}'
+const { site } = config.agents
+const run = () => new Promise(() => setTimeout(() => { throw new Error('later') }, 100))
+export default { agents: { site: { ...site, tools: site.tools.map((tool) => ({ ...tool, run })) } } }
+`
+    const cwd = folders.make({ 'holdfast.config.ts': config })
+    const terminal = new TestTerminal({ cwd, command: [...LAUNCH, 'run', 'quick'] })
+    try {
+      expect(await terminal.until('left with 1')).toContain('holdfast: later')
+      expect(terminal.hasCursor).toBe(true)
+    } finally {
+      terminal.close()
+    }
+  })
 })
