@@ -1,7 +1,7 @@
 /** The pieces that a terminal is drawn with, each by itself. */
 import { PassThrough } from 'node:stream'
 import type { TurnEvent, TurnOutcome } from 'holdfast'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
 import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
 import { pasteFilter } from '../../src/cli/terminal/paste-filter.ts'
@@ -96,6 +96,15 @@ describe('word wrap', () => {
       for (let at = 0; at < text.length; at += size) out += wrap.add(text.slice(at, at + size))
       expect(out + wrap.flush()).toBe(whole)
     }
+  })
+
+  it('measures a text without spaces a few times, however many lines it has', () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+    onTestFinished(() => segment.mockRestore())
+    const text = '漢'.repeat(4000)
+    expect(wrapText(text, 20)).toHaveLength(400)
+    const measured = segment.mock.calls.reduce((sum, [part]) => sum + part.length, 0)
+    expect(measured).toBeLessThan(5 * text.length)
   })
 
   it('leaves code alone', () => {
