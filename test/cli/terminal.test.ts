@@ -247,6 +247,15 @@ describe('the screen', () => {
     expect(spelt()).toBe('<start><J><?25h>')
   })
 
+  it('shows only as many live lines as it can erase', () => {
+    const { output, spelt } = recorder()
+    const screen = new Screen({ ...output, rows: 3 })
+    screen.setLive(['one', 'two', 'three'].map((line) => styled`${line}`))
+    expect(spelt()).toBe('<?25l>two<K>\nthree<K>')
+    screen.setLive([])
+    expect(spelt()).toBe('<start><1A><J><?25h>')
+  })
+
   it('puts lines that stay above those that change', () => {
     const { output, spelt } = recorder()
     const screen = new Screen(output)
