@@ -124,11 +124,14 @@ turn 2 · input-required · TOKENS
     const folder = folders.make()
     mkdirSync(join(folder, '.holdfast'))
     const store = sqliteStore(join(folder, '.holdfast', 'holdfast.db'))
-    for (const contextId of ['other:h', 'more:h', 'other:only'])
+    const longest = `other:${'x'.repeat(506)}`
+    for (const contextId of ['other:h', 'more:h', 'other:only', longest])
       await new Agent({ contextId, store, model: new ScriptedModel(['Hello.']) }).executeTurn('Hi').outcome
     await store.close()
     const show = (name: string) => inProcess(['show', name], { cwd: folder })
     expect((await show('only')).stdout).toContain('other:only\n1 turn · ')
+    expect((await show(longest)).stdout).toContain(`${longest}\n1 turn · `)
+    expect((await show('x'.repeat(506))).stdout).toContain(`${longest}\n1 turn · `)
     expect(await show('h')).toMatchObject({
       code: 2,
       stderr: 'holdfast: "h" matches more:h or other:h. Give the full name.\n',
