@@ -116,10 +116,10 @@ export class Workspace {
     replaceJson(this.#statePath, { current: state })
   }
 
-  /** Forgets a conversation that was erased. */
+  /** Forgets a conversation that was erased. The last task is under `~task`. */
   forgetContext(contextId: string): void {
     const state = Object.entries(this.#readState())
-    const left = state.filter(([agent, id]) => `${agent}:${id}` !== contextId)
+    const left = state.filter(([agent, id]) => `${agent.replace(/^~/, '')}:${id}` !== contextId)
     if (left.length < state.length) replaceJson(this.#statePath, { current: Object.fromEntries(left) })
   }
 
