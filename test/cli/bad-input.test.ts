@@ -272,6 +272,22 @@ const tool = make({ type: 'object' })
       "import { defineTol } from 'holdfast'\nexport default defineTol\n",
       "holdfast.config.ts:1: The requested module 'holdfast' does not provide an export named 'defineTol'.",
     ],
+    'with a store that is none': [
+      'export default { agents: { a: {} }, store: {} }\n',
+      'store must be a store',
+    ],
+    'with a function that returns no store': [
+      'export default { agents: { a: {} }, store: async () => ({}) }\n',
+      'or a function that returns one; a promise is none.',
+    ],
+    'with a store that cannot be opened': [
+      "export default { agents: { a: {} }, store: () => {\n  throw new Error('No database')\n} }\n",
+      'holdfast.config.ts:2: store: No database.',
+    ],
+    'whose agents cannot be read': [
+      "export default { get agents() { throw new Error('No agents today') } }\n",
+      'holdfast.config.ts:1: No agents today.',
+    ],
     'with an unknown model': [
       "export default { agents: { a: { model: 'gtp-4' } } }\n",
       'No vendor is known for the model "gtp-4"',
