@@ -387,7 +387,11 @@ describe('a turn on the screen', () => {
 describe('a table', () => {
   it('has any number of rows', () => {
     const rows = Array.from({ length: 150_000 }, (_, at) => [`${at}`, 'x'])
-    expect(tableLines([['ID', 'KIND'], ...rows], 40).at(-1)?.rendered(false)).toBe('149999    x')
+    expect(
+      tableLines([['ID', 'KIND'], ...rows], 40)
+        .at(-1)
+        ?.rendered(false),
+    ).toBe('149999    x')
   })
 
   it('gives way in its first column', () => {

@@ -8,8 +8,7 @@ const GAP = 2
 export function tableLines(rows: readonly (readonly string[])[], columns: number): Styled[] {
   const widths: number[] = []
   for (const row of rows)
-    for (const [column, cell] of row.entries())
-      widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
   const rest = widths.slice(1).reduce((sum, width) => sum + width + GAP, 0)
   widths[0] = Math.max(8, Math.min(widths[0] ?? 0, columns - rest))
   return rows.map((row, index) => {
