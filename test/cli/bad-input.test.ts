@@ -118,6 +118,21 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 2,
     says: '--answer needs --context',
   },
+  'a config that is given twice': {
+    args: ['mcp', 'a.ts', '--config', 'b.ts'],
+    code: 2,
+    says: 'The config is given twice. Keep one: holdfast mcp CONFIG',
+  },
+  'a policy for an editor that is not there': {
+    args: ['acp', '--agent', 'assistant', '--policy', 'no.json'],
+    code: 3,
+    says: 'no.json cannot be read',
+  },
+  'a folder for an editor that is not there': {
+    args: ['acp', '--agent', 'assistant', '--cwd', 'nowhere'],
+    code: 2,
+    says: 'nowhere is not a folder',
+  },
   'to erase without being asked': { args: ['erase', 'x'], code: 2, says: 'Add --yes' },
 }
 

@@ -45,7 +45,8 @@ export function taskOptions(args: Given, cwd: string, saved?: TaskOptions): Task
   }
 }
 
-function newFolder(path: string): string {
+/** Throws if the folder of `--cwd` does not exist. */
+export function newFolder(path: string): string {
   if (isFolder(path)) return path
   throw wrongUsage(`--cwd ${path} is not a folder. Create it first, or name another.`)
 }
