@@ -36,6 +36,12 @@ const refusals: Readonly<Record<string, Refused>> = {
     input: Buffer.alloc(10 * MB, 'a'),
     isPiped: true,
   },
+  'text that is not UTF-8, after a million characters that replace others': {
+    args: ['run', '-'],
+    code: 2,
+    says: 'not UTF-8 text (byte 3000001).',
+    input: Buffer.concat([Buffer.from('\ufffd'.repeat(1_000_000)), Buffer.from([0xff])]),
+  },
   'text that is not UTF-8': {
     args: ['run', '-'],
     code: 2,
