@@ -6,7 +6,7 @@ import { eraseLogs } from 'holdfast/observe'
 import { type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { contextText, findContext, namedContext } from '../names.ts'
-import { wrongUsage } from '../refusal.ts'
+import { unusable, wrongUsage } from '../refusal.ts'
 import { forgetTask } from '../task/task-options.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { counted } from '../terminal/text.ts'
@@ -25,7 +25,7 @@ export async function erase(context: CommandContext): Promise<number> {
     )
   const store = workspace.openStore('change')
   const folders = logFolders(workspace)
-  const removeLogs = async () => void (store && (await eraseLogs(store, { folders })))
+  const removeLogs = async () => void (store && (await eraseLogs(store, { folders }).catch(refuseLogs)))
   try {
     const { key, turn } = await findContext(store, name, scope)
     const turns = counted(turn, 'turn')
@@ -46,6 +46,14 @@ export async function erase(context: CommandContext): Promise<number> {
     await removeLogs()
     await store?.close()
   }
+}
+
+function refuseLogs(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error)
+  throw unusable(
+    `Logs of erased conversations cannot be removed: ${why}. Mend that and type the same command again: it removes what is left.`,
+    error,
+  )
 }
 
 /** Removes the conversation from the files that remember the last one, and the options of a task. */
