@@ -338,8 +338,9 @@ const tool = make({ type: 'object' })
     expect(readdirSync(join(cwd, 'deep/er'))).toEqual([])
   })
 
-  it('that throws where nobody waits for it is told without a stack', async () => {
-    const text = `setTimeout(() => { throw new Error('boom') }, 0)
+  it('that throws where nobody waits for it is told without a stack, after what it has printed', async () => {
+    const text = `process.stdout.write('half a line')
+setTimeout(() => { throw new Error('boom') }, 0)
 await new Promise((resolve) => setTimeout(resolve, 200))
 export default { agents: { a: { model: 'reflex' } } }\n`
     const { code, stderr } = await holdfast(['run', 'hi'], {
@@ -347,7 +348,7 @@ export default { agents: { a: { model: 'reflex' } } }\n`
     })
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'holdfast: boom (unexpected; set HOLDFAST_DEBUG=1 for the stack)\n',
+      stderr: 'half a line\nholdfast: boom (unexpected; set HOLDFAST_DEBUG=1 for the stack)\n',
     })
   })
 
