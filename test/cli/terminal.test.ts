@@ -167,9 +167,17 @@ describe('the line that is typed on', () => {
     }
     const read = await line
     editor.close()
+    const sent = read.type === 'line' ? editor.expand(read.text) : read.type
     const rest = drawn.replaceAll('\x1b[?2004h', '').replaceAll('\x1b[?2004l', '')
-    return { text: read.type === 'line' ? read.text : read.type, leaks: leaks(rest) }
+    return { text: read.type === 'line' ? read.text : read.type, sent, leaks: leaks(rest) }
   }
+
+  it('sends each paste as it is, also with the name of another one in it', async () => {
+    const paste = (text: string) => `\x1b[200~${text}\x1b[201~`
+    const { text, sent } = await typed([paste('a [paste 2: 2 lines]\nb'), ' and ', paste('c\nd'), '\r'])
+    expect(text).toBe('[paste 1: 2 lines] and [paste 2: 2 lines]')
+    expect(sent).toBe('a [paste 2: 2 lines]\nb and c\nd')
+  })
 
   it.each([
     { what: 'C1 and bidi', keys: ['a\u009b2J\u202eb\r'], text: 'a2Jb' },
@@ -178,7 +186,7 @@ describe('the line that is typed on', () => {
     { what: 'a completion', keys: ['/', '\t', '\r'], text: '/plain' },
     { what: 'emoji and wide characters', keys: ['👩‍👧 日本\r'], text: '👩‍👧 日本' },
   ])('draws and reads nothing that is obeyed: $what', async ({ keys, history, text }) => {
-    expect(await typed(keys, history)).toEqual({ text, leaks: [] })
+    expect(await typed(keys, history)).toMatchObject({ text, leaks: [] })
   })
 })
 
