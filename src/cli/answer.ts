@@ -26,7 +26,9 @@ export function answersFrom(
       throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
     return [only.requestId, answerFrom(only, text)]
   })
-  return Object.fromEntries(pairs)
+  const answers = new Map(pairs)
+  if (answers.size < pairs.length) throw wrongUsage(`Give one --answer for each request. ${waiting}`)
+  return Object.fromEntries(answers)
 }
 
 /** The option that answers a request, to be copied. */

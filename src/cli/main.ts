@@ -42,6 +42,7 @@ export async function start(): Promise<void> {
   // Errors that a config or a tool throws outside of any await. The first one ends the process: there is one outcome.
   let failing: Promise<never> | undefined
   const fail = (thrown: unknown) => {
+    environment.foreign.end()
     failing ??= report(thrown, args, environment).then((exitCode) => process.exit(exitCode))
   }
   process.on('uncaughtException', fail).on('unhandledRejection', fail)

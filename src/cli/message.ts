@@ -55,8 +55,10 @@ function decoded(bytes: Buffer): string {
 function firstWrong(bytes: Buffer): number {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const text = decoder.decode(bytes)
+  let [before, from] = [0, 0]
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', at + 1)) {
-    const before = Buffer.byteLength(text.slice(0, at))
+    before += Buffer.byteLength(text.slice(from, at))
+    from = at
     const isMeant = bytes.subarray(before, before + 3).equals(Buffer.from('\ufffd'))
     if (!isMeant) return before + 1
   }

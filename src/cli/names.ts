@@ -67,8 +67,9 @@ export async function agentWith(
   agents: readonly string[],
 ): Promise<NamedContext | undefined> {
   if (store === undefined) return undefined
-  const heads = await Promise.all(agents.map((agent) => store.head(keyOf({ agent, id }))))
-  const [agent, ...others] = agents.filter(
+  const keys = keysWith(id, { agents })
+  const heads = await Promise.all([...keys.values()].map((key) => store.head(key)))
+  const [agent, ...others] = [...keys.keys()].filter(
     (_, at) => heads[at] !== undefined && heads[at].status !== 'erased',
   )
   if (others.length > 0) {
@@ -92,8 +93,7 @@ export async function findContext(
   { agents, owner = LOCAL_OWNER }: ContextScope,
 ): Promise<Head> {
   const full = contextKey({ ...owner, contextId: name })
-  const ofAgents = name.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: name }, owner))
-  const keys = [full, ...ofAgents]
+  const keys = [full, ...(name.includes('/') ? [] : keysWith(name, { agents, owner }).values())]
   const heads = store === undefined ? [] : await Promise.all(keys.map((key) => store.head(key)))
   const known = heads.filter((head) => head !== undefined && head.status !== 'erased') as Head[]
   const found = known.length === 0 && store !== undefined ? await withId(store, name, owner) : known
@@ -102,6 +102,18 @@ export async function findContext(
   if (others.length === 0 || head.key.contextId === name) return head
   const names = found.map(({ key }) => key.contextId)
   throw wrongUsage(`${JSON.stringify(name)} matches ${names.join(' or ')}. Give the full name.`)
+}
+
+/** The keys of the conversations with this id, by agent; without those that would be too long for a store. */
+function keysWith(id: string, { agents, owner }: ContextScope): ReadonlyMap<string, ContextKey> {
+  const keys = new Map<string, ContextKey>()
+  for (const agent of agents)
+    try {
+      keys.set(agent, keyOf({ agent, id }, owner))
+    } catch {
+      // No conversation has this name.
+    }
+  return keys
 }
 
 function notFound(name: string, owner: Owner): Refusal {

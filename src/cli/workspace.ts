@@ -4,9 +4,10 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Store } from 'holdfast'
+import { HoldfastError, type Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { builtinAgent } from './builtin/agent.ts'
+import { configError, shownPath } from './config/config-errors.ts'
 import type { AgentDefinition, HoldfastConfig, ResearchConfig } from './config/define-config.ts'
 import { findConfig } from './config/find-config.ts'
 import { loadConfig } from './config/load-config.ts'
@@ -83,12 +84,26 @@ export class Workspace {
   openStore(how: 'read' | 'change'): Store | undefined
   openStore(how: 'create'): Store
   openStore(how: 'read' | 'change' | 'create'): Store | undefined {
-    const own = this.#store
-    if (own !== undefined) return typeof own === 'function' ? own() : own
+    if (this.#store !== undefined) return this.#openOwn(this.#store)
     const path = join(this.folder, 'holdfast.db')
     if (how === 'create') this.makeFolder()
     else if (!existsSync(path)) return undefined
     return sqliteStore(path, how === 'read' ? { readOnly: true } : {})
+  }
+
+  /** The store of the config. */
+  #openOwn(own: NonNullable<HoldfastConfig['store']>): Store {
+    const path = this.configPath ?? ''
+    try {
+      const store = typeof own === 'function' ? own() : own
+      if (typeof (store as Partial<Store> | undefined)?.head === 'function') return store
+    } catch (error) {
+      const isStores = HoldfastError.is(error) && error.code.startsWith('store-')
+      throw isStores ? error : configError(path, error, 'store: ')
+    }
+    throw unusable(
+      `${shownPath(path)}: store must be a store, such as sqliteStore('my.db'), or a function that returns one; a promise is none.`,
+    )
   }
 
   /** Reads before a command opens the store to write. A store that the config has opened stays open. */
@@ -116,10 +131,10 @@ export class Workspace {
     replaceJson(this.#statePath, { current: state })
   }
 
-  /** Forgets a conversation that was erased. */
+  /** Forgets a conversation that was erased. The last task is under `~task`. */
   forgetContext(contextId: string): void {
     const state = Object.entries(this.#readState())
-    const left = state.filter(([agent, id]) => `${agent}:${id}` !== contextId)
+    const left = state.filter(([agent, id]) => `${agent.replace(/^~/, '')}:${id}` !== contextId)
     if (left.length < state.length) replaceJson(this.#statePath, { current: Object.fromEntries(left) })
   }
 

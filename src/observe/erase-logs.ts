@@ -9,7 +9,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type ContextKey, checkOptions, keyText, type OptionSet } from '../protocol/index.ts'
+import { type ContextKey, checkOptions, contextKey, keyText, type OptionSet } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { noFollow, refuseLinks } from './log-folder.ts'
 import { defaultFolders } from './log-options.ts'
@@ -58,9 +58,19 @@ function erasedIn(store: Pick<Store, 'head'>): IsErased {
   const known = new Map<string, boolean>()
   return async (key) => {
     const name = keyText(key)
-    const isErased = known.get(name) ?? (await store.head(key))?.status === 'erased'
+    const isErased = known.get(name) ?? (isValid(key) && (await store.head(key))?.status === 'erased')
     known.set(name, isErased)
     return isErased
+  }
+}
+
+/** False for a name in a file of another program, which no store has. */
+function isValid(key: ContextKey): boolean {
+  try {
+    contextKey(key)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -11,8 +11,12 @@ export function logPlace({ tenant, actor, contextId }: ContextKey, turn: number)
 /** Names have none of the characters `#`, `[`, `]`, and those of owners no `/`. */
 const PLACE = /^([^#[\]]+)(?:#\d+)?(?:\[([^/]+)\/([^/]+)\])?$/
 
-/** The conversation of a place; undefined for a word that is none. */
+/** A character that `visible` has escaped: names have no `<`. */
+const ESCAPED = /<U\+((?:10|[0-9A-F])?[0-9A-F]{4})>/g
+
+/** The conversation of a place, whose names may be no valid ones; undefined for a word that is none. */
 export function keyOfPlace(place: string): ContextKey | undefined {
-  const [, contextId, tenant = LOCAL_OWNER.tenant, actor = LOCAL_OWNER.actor] = PLACE.exec(place) ?? []
+  const name = place.replaceAll(ESCAPED, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))
+  const [, contextId, tenant = LOCAL_OWNER.tenant, actor = LOCAL_OWNER.actor] = PLACE.exec(name) ?? []
   return contextId === undefined ? undefined : { tenant, actor, contextId }
 }

@@ -10,6 +10,8 @@ export interface OutputStream {
   readonly isTTY?: boolean
   readonly columns?: number
   readonly rows?: number
+  /** False once its reader is gone. */
+  readonly writable?: boolean
   write(text: string, done?: () => void): unknown
   on(event: string, listener: () => void): unknown
 }
@@ -38,6 +40,11 @@ export class Output {
 
   get isTTY(): boolean {
     return this.#stream.isTTY === true
+  }
+
+  /** Nobody reads any more; what is printed is lost. */
+  get isClosed(): boolean {
+    return this.#stream.writable === false
   }
 
   get columns(): number | undefined {

@@ -36,6 +36,12 @@ const refusals: Readonly<Record<string, Refused>> = {
     input: Buffer.alloc(10 * MB, 'a'),
     isPiped: true,
   },
+  'text that is not UTF-8, after a million characters that replace others': {
+    args: ['run', '-'],
+    code: 2,
+    says: 'not UTF-8 text (byte 3000001).',
+    input: Buffer.concat([Buffer.from('\ufffd'.repeat(1_000_000)), Buffer.from([0xff])]),
+  },
   'text that is not UTF-8': {
     args: ['run', '-'],
     code: 2,
@@ -117,6 +123,21 @@ const refusals: Readonly<Record<string, Refused>> = {
     args: ['run', '--answer', 'x=1'],
     code: 2,
     says: '--answer needs --context',
+  },
+  'a config that is given twice': {
+    args: ['mcp', 'a.ts', '--config', 'b.ts'],
+    code: 2,
+    says: 'The config is given twice. Keep one: holdfast mcp CONFIG',
+  },
+  'a policy for an editor that is not there': {
+    args: ['acp', '--agent', 'assistant', '--policy', 'no.json'],
+    code: 3,
+    says: 'no.json cannot be read',
+  },
+  'a folder for an editor that is not there': {
+    args: ['acp', '--agent', 'assistant', '--cwd', 'nowhere'],
+    code: 2,
+    says: 'nowhere is not a folder',
   },
   'to erase without being asked': { args: ['erase', 'x'], code: 2, says: 'Add --yes' },
 }
@@ -272,6 +293,22 @@ const tool = make({ type: 'object' })
       "import { defineTol } from 'holdfast'\nexport default defineTol\n",
       "holdfast.config.ts:1: The requested module 'holdfast' does not provide an export named 'defineTol'.",
     ],
+    'with a store that is none': [
+      'export default { agents: { a: {} }, store: {} }\n',
+      'store must be a store',
+    ],
+    'with a function that returns no store': [
+      'export default { agents: { a: {} }, store: async () => ({}) }\n',
+      'or a function that returns one; a promise is none.',
+    ],
+    'with a store that cannot be opened': [
+      "export default { agents: { a: {} }, store: () => {\n  throw new Error('No database')\n} }\n",
+      'holdfast.config.ts:2: store: No database.',
+    ],
+    'whose agents cannot be read': [
+      "export default { get agents() { throw new Error('No agents today') } }\n",
+      'holdfast.config.ts:1: No agents today.',
+    ],
     'with an unknown model': [
       "export default { agents: { a: { model: 'gtp-4' } } }\n",
       'No vendor is known for the model "gtp-4"',
@@ -301,8 +338,9 @@ const tool = make({ type: 'object' })
     expect(readdirSync(join(cwd, 'deep/er'))).toEqual([])
   })
 
-  it('that throws where nobody waits for it is told without a stack', async () => {
-    const text = `setTimeout(() => { throw new Error('boom') }, 0)
+  it('that throws where nobody waits for it is told without a stack, after what it has printed', async () => {
+    const text = `process.stdout.write('half a line')
+setTimeout(() => { throw new Error('boom') }, 0)
 await new Promise((resolve) => setTimeout(resolve, 200))
 export default { agents: { a: { model: 'reflex' } } }\n`
     const { code, stderr } = await holdfast(['run', 'hi'], {
@@ -310,7 +348,7 @@ export default { agents: { a: { model: 'reflex' } } }\n`
     })
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'holdfast: boom (unexpected; set HOLDFAST_DEBUG=1 for the stack)\n',
+      stderr: 'half a line\nholdfast: boom (unexpected; set HOLDFAST_DEBUG=1 for the stack)\n',
     })
   })
 

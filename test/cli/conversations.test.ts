@@ -1,5 +1,5 @@
 /** Listing, showing and erasing conversations, and what the terminal says of itself. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
@@ -124,11 +124,14 @@ turn 2 · input-required · TOKENS
     const folder = folders.make()
     mkdirSync(join(folder, '.holdfast'))
     const store = sqliteStore(join(folder, '.holdfast', 'holdfast.db'))
-    for (const contextId of ['other:h', 'more:h', 'other:only'])
+    const longest = `other:${'x'.repeat(506)}`
+    for (const contextId of ['other:h', 'more:h', 'other:only', longest])
       await new Agent({ contextId, store, model: new ScriptedModel(['Hello.']) }).executeTurn('Hi').outcome
     await store.close()
     const show = (name: string) => inProcess(['show', name], { cwd: folder })
     expect((await show('only')).stdout).toContain('other:only\n1 turn · ')
+    expect((await show(longest)).stdout).toContain(`${longest}\n1 turn · `)
+    expect((await show('x'.repeat(506))).stdout).toContain(`${longest}\n1 turn · `)
     expect(await show('h')).toMatchObject({
       code: 2,
       stderr: 'holdfast: "h" matches more:h or other:h. Give the full name.\n',
@@ -198,6 +201,24 @@ turn 2 · input-required · TOKENS
     expect(again.code).toBe(1)
     expect(again.stderr).toContain('erased')
   })
+})
+
+it('an erase whose logs cannot be removed says so, and is finished by the same command', async () => {
+  const own = folders.make()
+  const run = (...args: readonly string[]) => site(args, { cwd: own })
+  const logs = join(own, 'data', 'logs')
+  await run('run', '--context', 'x', 'hello')
+  renameSync(logs, `${logs}.aside`)
+  writeFileSync(logs, '')
+  const failed = {
+    code: 3,
+    stderr: expect.stringContaining('Logs of erased conversations cannot be removed'),
+  }
+  expect(await run('erase', 'x', '--yes')).toMatchObject(failed)
+  rmSync(logs)
+  renameSync(`${logs}.aside`, logs)
+  expect((await run('erase', 'x', '--yes')).stderr).toContain('There is no conversation "x"')
+  expect(readFileSync(join(logs, 'site.log'), 'utf8')).not.toContain('hello')
 })
 
 describe.concurrent('the terminal about itself', () => {

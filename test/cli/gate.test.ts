@@ -198,7 +198,10 @@ describe('what others print', () => {
   it('is shown by lines, whatever the pieces, the encoding and the stream', async () => {
     const shown: string[] = []
     const foreign = new ForeignText((line) => shown.push(`first ${String(line)}`))
-    const stream = { write: (_chunk: unknown, ..._rest: unknown[]): unknown => true }
+    const stream = {
+      write: (_chunk: unknown, ..._rest: unknown[]): unknown => true,
+      end: (..._rest: unknown[]): unknown => shown.push('ended'),
+    }
     foreign.take(stream)
     const bytes = Buffer.from('é\u001b[2J\r\nrest')
     stream.write(bytes.subarray(0, 1))
@@ -207,9 +210,12 @@ describe('what others print', () => {
     const end = foreign.showBy((line) => shown.push(`second ${String(line)}`))
     stream.write('\n')
     end()
-    stream.write('last')
+    stream.write('la')
+    await new Promise<void>((resolve) => void stream.end('c3a9', 'hex', resolve))
+    stream.end()
+    stream.write('st')
     foreign.end()
     await done
-    expect(shown).toEqual(['first é<U+001B>[2J', 'second resthi', 'first last'])
+    expect(shown).toEqual(['first é<U+001B>[2J', 'second resthi', 'first laést'])
   })
 })

@@ -92,6 +92,17 @@ describe('holdfast research', () => {
     })
   })
 
+  it('the command to type has the corpus and the agent of the question', async () => {
+    const cwd = folders.make({ 'notes.md': '# Tides\n\nThe gate opens 2 hours before high tide.\n' })
+    const of = ['--corpus', 'my tides.db']
+    await inProcess(['research', 'add', ...of, 'notes.md'], { cwd })
+    const args = ['research', ...of, '--agent', 'assistant', '--context', 'a', 'Tell me about it']
+    const { stderr } = await inProcess(args, { cwd })
+    expect(stderr).toContain(
+      `to go on: holdfast research --agent assistant --corpus 'my tides.db' --context a "…"\n`,
+    )
+  })
+
   it('says what is wrong, and what to do', async () => {
     const cwd = folders.make()
     expect(await ask(cwd, '--web', 'nothign', GATE)).toMatchObject({

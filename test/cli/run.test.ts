@@ -3,9 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { PATIENCE_MS } from '../patience.ts'
 import { inProcess, siteInProcess } from './in-process.ts'
-import { FIXTURE, Folders, holdfast, site, withoutTimes } from './kit.ts'
+import { FIXTURE, Folders, holdfast, LAUNCH, site, withoutTimes } from './kit.ts'
+import { noTmux, TestTerminal } from './tmux.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -130,6 +132,9 @@ describe.concurrent('exit codes', () => {
     const stranger = await siteInProcess(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
     expect(stranger.code).toBe(2)
     expect(stranger.stderr).toContain('Nothing waits for "x". Waiting:')
+    const both = await siteInProcess(['run', '--context', 'a', '--answer', 'no', '--answer', 'yes'], { cwd })
+    expect(both.code).toBe(2)
+    expect(both.stderr).toContain('Give one --answer for each request. Waiting:')
     const yes = await siteInProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
     expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(withoutTimes(yes.stderr)).toContain('✓ order → 20 bags are on their way')
@@ -213,5 +218,38 @@ describe.concurrent('whoever reads the output', () => {
     expect(plain.stderr).not.toContain('\x1b')
     expect(forced.stderr).toContain('\x1b[32m✓\x1b[39m slow')
     expect(off.stderr).not.toContain('\x1b')
+  })
+})
+
+describe.skipIf(noTmux !== '').concurrent(`in a terminal${noTmux}`, () => {
+  it('pauses the turn when the terminal is closed', async () => {
+    const cwd = folders.make()
+    const command = [...LAUNCH, 'run', '--config', FIXTURE, '--context', 'a', 'gate']
+    const terminal = new TestTerminal({ cwd, command })
+    await terminal.until(/gate {2}/)
+    terminal.close()
+    writeFileSync(join(cwd, 'data', 'open'), '')
+    const status = async () => {
+      const { stdout } = await siteInProcess(['sessions', '--json'], { cwd })
+      return (JSON.parse(stdout) as { status: string }[])[0]?.status
+    }
+    await vi.waitUntil(async () => (await status()) !== 'running', PATIENCE_MS)
+    expect(await status()).toBe('paused')
+  })
+
+  it('leaves a visible cursor when an error ends the process in mid-turn', async () => {
+    const config = `import config from '${pathToFileURL(FIXTURE).href}'
+const { site } = config.agents
+const run = () => new Promise(() => setTimeout(() => { throw new Error('later') }, 100))
+export default { agents: { site: { ...site, tools: site.tools.map((tool) => ({ ...tool, run })) } } }
+`
+    const cwd = folders.make({ 'holdfast.config.ts': config })
+    const terminal = new TestTerminal({ cwd, command: [...LAUNCH, 'run', 'quick'] })
+    try {
+      expect(await terminal.until('left with 1')).toContain('holdfast: later')
+      expect(terminal.hasCursor).toBe(true)
+    } finally {
+      terminal.close()
+    }
   })
 })

@@ -1,5 +1,5 @@
 /** `holdfast task`: a task that takes two plans, in a terminal, in a pipe, interrupted and killed. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { GraphEvent } from 'holdfast/graph'
 import type { Styled } from 'holdfast/terminal'
@@ -268,6 +268,17 @@ describe('holdfast task', () => {
     const continueTurn = (): unknown => taskOptions(given, '.', saved)
     expect(continueTurn).toThrow(/gone, which is no longer a folder/)
     expect(continueTurn).toThrow(expect.objectContaining({ exitCode: EXIT.unusable }))
+  })
+
+  it('erased, it leaves no options, and is not the last task any more', async () => {
+    const cwd = folder()
+    const run = (...args: readonly string[]) =>
+      launch({ args: [...args, '--config', CONFIG], isTTY: false, cwd })
+    await run('task', 'Make the test pass')
+    const [file = ''] = readdirSync(join(cwd, 'tasks'))
+    expect((await run('erase', file.replace('.json', ''), '--yes')).code).toBe(0)
+    expect(readdirSync(join(cwd, 'tasks'))).toEqual([])
+    expect((await run('task', '--continue')).stderr).toContain('There is no task here yet.')
   })
 
   it('killed in the middle, it goes on and ends as it would have', async () => {

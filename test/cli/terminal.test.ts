@@ -1,7 +1,7 @@
 /** The pieces that a terminal is drawn with, each by itself. */
 import { PassThrough } from 'node:stream'
 import type { TurnEvent, TurnOutcome } from 'holdfast'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
 import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
 import { pasteFilter } from '../../src/cli/terminal/paste-filter.ts'
@@ -98,6 +98,15 @@ describe('word wrap', () => {
     }
   })
 
+  it('measures a text without spaces a few times, however many lines it has', () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+    onTestFinished(() => segment.mockRestore())
+    const text = '漢'.repeat(4000)
+    expect(wrapText(text, 20)).toHaveLength(400)
+    const measured = segment.mock.calls.reduce((sum, [part]) => sum + part.length, 0)
+    expect(measured).toBeLessThan(5 * text.length)
+  })
+
   it('leaves code alone', () => {
     expect(wrapText('see\n```\nconst a = 1 + 2 + 3\n```\none two three', 10)).toEqual([
       'see',
@@ -158,9 +167,17 @@ describe('the line that is typed on', () => {
     }
     const read = await line
     editor.close()
+    const sent = read.type === 'line' ? editor.expand(read.text) : read.type
     const rest = drawn.replaceAll('\x1b[?2004h', '').replaceAll('\x1b[?2004l', '')
-    return { text: read.type === 'line' ? read.text : read.type, leaks: leaks(rest) }
+    return { text: read.type === 'line' ? read.text : read.type, sent, leaks: leaks(rest) }
   }
+
+  it('sends each paste as it is, also with the name of another one in it', async () => {
+    const paste = (text: string) => `\x1b[200~${text}\x1b[201~`
+    const { text, sent } = await typed([paste('a [paste 2: 2 lines]\nb'), ' and ', paste('c\nd'), '\r'])
+    expect(text).toBe('[paste 1: 2 lines] and [paste 2: 2 lines]')
+    expect(sent).toBe('a [paste 2: 2 lines]\nb and c\nd')
+  })
 
   it.each([
     { what: 'C1 and bidi', keys: ['a\u009b2J\u202eb\r'], text: 'a2Jb' },
@@ -169,7 +186,7 @@ describe('the line that is typed on', () => {
     { what: 'a completion', keys: ['/', '\t', '\r'], text: '/plain' },
     { what: 'emoji and wide characters', keys: ['👩‍👧 日本\r'], text: '👩‍👧 日本' },
   ])('draws and reads nothing that is obeyed: $what', async ({ keys, history, text }) => {
-    expect(await typed(keys, history)).toEqual({ text, leaks: [] })
+    expect(await typed(keys, history)).toMatchObject({ text, leaks: [] })
   })
 })
 
@@ -236,6 +253,15 @@ describe('the screen', () => {
     expect(spelt()).toBe('<start><1A>three<K><J>')
     screen.setLive([])
     expect(spelt()).toBe('<start><J><?25h>')
+  })
+
+  it('shows only as many live lines as it can erase', () => {
+    const { output, spelt } = recorder()
+    const screen = new Screen({ ...output, rows: 3 })
+    screen.setLive(['one', 'two', 'three'].map((line) => styled`${line}`))
+    expect(spelt()).toBe('<?25l>two<K>\nthree<K>')
+    screen.setLive([])
+    expect(spelt()).toBe('<start><1A><J><?25h>')
   })
 
   it('puts lines that stay above those that change', () => {
@@ -367,6 +393,15 @@ describe('a turn on the screen', () => {
 })
 
 describe('a table', () => {
+  it('has any number of rows', () => {
+    const rows = Array.from({ length: 150_000 }, (_, at) => [`${at}`, 'x'])
+    expect(
+      tableLines([['ID', 'KIND'], ...rows], 40)
+        .at(-1)
+        ?.rendered(false),
+    ).toBe('149999    x')
+  })
+
   it('gives way in its first column', () => {
     const rows = [
       ['ID', 'TURNS'],

@@ -104,6 +104,10 @@ export class TestTerminal {
     return this.#tmux(['display-message', '-p', '#{pane_title}']).trim()
   }
 
+  get hasCursor(): boolean {
+    return this.#tmux(['display-message', '-p', '#{cursor_flag}']).trim() === '1'
+  }
+
   /** The screen as soon as it shows this. */
   async until(wanted: string | RegExp): Promise<string> {
     const started = Date.now()

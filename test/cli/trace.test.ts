@@ -1,8 +1,12 @@
 /** `holdfast trace`, and breakpoints in the chat. The guide shows what these tests capture. */
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Agent } from 'holdfast'
 import type { TraceEntry, TraceTree } from 'holdfast/observe'
+import { ScriptedModel } from 'holdfast/testing'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openOutputs } from '../../src/cli/gate/outputs.ts'
+import { main } from '../../src/cli/main.ts'
 import { waterfallLines } from '../../src/cli/terminal/waterfall.ts'
 import { readTrace } from '../../src/journal/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -178,6 +182,22 @@ describe('holdfast trace', () => {
   it('follows a call that ends while another one waits for approval', async () => {
     const types = await followedTypes('gate and order', /request/)
     expect(types).toEqual(['user_input', 'llm_call', 'request', 'gate', 'order', 'turn_result'])
+  })
+
+  it('stops following when nobody reads any more', async () => {
+    const cwd = folders.make({ 'data/keep': '' })
+    const store = openSqlite(join(cwd, 'data', 'holdfast.db'))
+    const agent = new Agent({ contextId: 'site:live', store, model: new ScriptedModel([{ stall: true }]) })
+    const turn = agent.executeTurn('hello')
+    for await (const { type } of turn) if (type === 'model.start') break
+    const closed = { write: () => true, on: () => {}, writable: false }
+    const env = { HOLDFAST_HOME: join(cwd, 'data') }
+    const environment = { ...openOutputs({ stdout: closed, stderr: closed }, { env }), cwd, env }
+    const args = ['trace', '--config', FIXTURE, 'live', '--follow']
+    expect(await main(args, { ...environment, stdin: process.stdin })).toBe(0)
+    await turn.cancel()
+    await agent.shutdown()
+    await store.close()
   })
 
   it('says what is wrong', async () => {

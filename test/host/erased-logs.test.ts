@@ -1,5 +1,5 @@
 /** Erasing a conversation leaves nothing of it in the folder: not in the store, the session files or the text logs. */
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -177,6 +177,16 @@ describe('eraseLogs', () => {
     expect(await eraseLogs(host.store)).toEqual({ files: 0, lines: 0 })
   })
 
+  test('finds a name whose characters the log has escaped', async () => {
+    const folder = home()
+    const host = openHost(folder)
+    await say(host, key('talker:1\u034f'))
+    await host.shutdown()
+    await host.store.erase(key('talker:1\u034f'))
+    expect(await eraseLogs(host.store)).toEqual({ files: 1, lines: 3 })
+    expect(grep(folder, SECRET)).toEqual([])
+  })
+
   test('is part of the delete of stateStore', async () => {
     const folder = home()
     const host = openHost(folder)
@@ -220,14 +230,18 @@ describe('eraseLogs', () => {
       'talker:1 is what I noted',
       '2026-11-15T10:30:00.000Z INFO  talker:12#1 turn began: "talker:1#1 x"',
       '    talker:1 below it',
+      '2026-11-15T10:30:00.000Z INFO  (main) of another program',
       '',
       'x'.repeat(300_000),
     ].join('\n')
     writeFileSync(join(logs, 'mine.log'), mine)
     writeFileSync(join(folder, 'sessions', 'notes.yaml'), 'conversation: "talker:1"\n')
+    const other = join(folder, 'sessions', 'other_2026-11-15T10-30-00.yaml')
+    writeFileSync(other, 'conversation: "(main)"\nagent: "x"\n')
     appendFileSync(join(logs, 'half.log'), '2026-11-15T10:30:00.000Z INFO  talker:1#1 turn beg')
     await eraseLogs(host.store)
     expect(readFileSync(join(logs, 'mine.log'), 'utf8')).toBe(mine)
+    expect(existsSync(other)).toBe(true)
     expect(readFileSync(join(logs, 'half.log'), 'utf8').trim()).toBe('erased')
     expect(grep(folder, SECRET)).toEqual([])
   })

@@ -12,12 +12,13 @@ import {
 } from 'holdfast/acp'
 import { TaskAgent, type TaskState } from 'holdfast/flows'
 import { createHost, type Host } from 'holdfast/host'
+import type { Plugin } from 'holdfast/plugins'
 import { type LoadedTools, loadTools } from 'holdfast/toolbox'
 import { EXIT } from '../exit-code.ts'
 import { checkLanguageModel, hostedConfig, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
-import { policyFrom } from '../task/task-options.ts'
-import { type CommandContext, workspaceOf } from './context.ts'
+import { newFolder, policyFrom } from '../task/task-options.ts'
+import { type CommandContext, configOf, workspaceOf } from './context.ts'
 
 /** The conversations of tasks, as `holdfast task` names them. */
 const TASK = 'task'
@@ -28,19 +29,23 @@ export async function acp(context: CommandContext): Promise<number> {
     throw wrongUsage(
       'acp speaks JSON with the editor that starts it. Put "holdfast acp" into the settings of your editor: see docs/guide/acp.md',
     )
-  const workspace = await workspaceOf(context, args.words[0])
+  const option = args.value('cwd')
+  const folder = option === undefined ? undefined : newFolder(resolve(cwd, option))
+  const policyIn = policyOption(context)
+  // A policy that cannot be used is named before the editor opens a session.
+  policyIn(folder ?? cwd)
+  const workspace = await workspaceOf(context, configOf(context))
   const agent = args.value('agent')
   const ready = await readyAgent(workspace, { agent, model: args.value('model'), env })
   if (agent === undefined) checkLanguageModel(ready)
   const store = workspace.openStore('create')
   const modes = acpModes()
-  const serving = { ready, store, modes }
-  const hosts = agent === undefined ? new TaskHosts(context, serving) : new AgentHost(serving)
+  const serving = { ready, store, modes, policyIn }
+  const hosts = agent === undefined ? new TaskHosts(serving) : new AgentHost(serving, folder ?? cwd)
   try {
-    const folder = args.value('cwd')
     const server = await serveAcp((session) => hosts.of(session), {
       ...hosts.options,
-      ...(folder === undefined ? {} : { cwd: resolve(cwd, folder) }),
+      ...(folder === undefined ? {} : { cwd: folder }),
       version,
       modes,
       input: stdin,
@@ -57,6 +62,12 @@ export async function acp(context: CommandContext): Promise<number> {
     await hosts.close()
     await Promise.all([store.close(), workspace.mcp?.close()])
   }
+}
+
+/** The plugin of `--policy` for tools that work in a folder; none without the option. */
+function policyOption({ args, cwd }: CommandContext): Serving['policyIn'] {
+  const file = args.value('policy')
+  return (folder) => (file === undefined ? [] : [policyFrom(resolve(cwd, file), folder)])
 }
 
 function jsonOutput(out: CommandContext['out']): Writable {
@@ -78,16 +89,18 @@ interface Serving {
   readonly ready: ReadyAgent
   readonly store: Store
   readonly modes: AcpModes
+  readonly policyIn: (folder: string) => readonly Plugin[]
 }
 
 class AgentHost implements Hosts {
   readonly options: Hosts['options']
   readonly #host: Host
 
-  constructor({ ready, store, modes }: Serving) {
+  /** @param folder of the paths in a policy */
+  constructor({ ready, store, modes, policyIn }: Serving, folder: string) {
     this.options = { agent: ready.name }
     const { plugins = [], ...config } = hostedConfig(ready, store)
-    const agent = { ...config, plugins: [...plugins, modes.plugin] }
+    const agent = { ...config, plugins: [...plugins, modes.plugin, ...policyIn(folder)] }
     this.#host = createHost({ store, agents: { [ready.name]: agent } })
   }
 
@@ -103,13 +116,11 @@ class AgentHost implements Hosts {
 /** A host for each folder: its tools work there alone. */
 class TaskHosts implements Hosts {
   readonly options: Hosts['options'] = { agent: TASK, graphInput: taskInput }
-  readonly #context: CommandContext
   readonly #serving: Serving
   readonly #hosts = new Map<string, Promise<Host>>()
   readonly #tools: LoadedTools[] = []
 
-  constructor(context: CommandContext, serving: Serving) {
-    this.#context = context
+  constructor(serving: Serving) {
     this.#serving = serving
   }
 
@@ -119,6 +130,8 @@ class TaskHosts implements Hosts {
     if (known !== undefined) return known
     const host = this.#open(cwd, mcpServers)
     this.#hosts.set(name, host)
+    // The next session may find what was missing.
+    host.catch(() => this.#hosts.delete(name))
     return host
   }
 
@@ -130,20 +143,18 @@ class TaskHosts implements Hosts {
   }
 
   async #open(cwd: string, servers: AcpSession['mcpServers']): Promise<Host> {
-    const { args, cwd: here } = this.#context
-    const { ready, store, modes } = this.#serving
+    const { ready, store, modes, policyIn } = this.#serving
     const { choice, definition, mcp } = ready
     const tools = await loadTools({
       cwd,
       ...(servers.length === 0 ? {} : { mcpServers: mcpConfig(servers) }),
     })
     this.#tools.push(tools)
-    const policy = args.value('policy')
     const agent = new TaskAgent({
       model: choice.model,
       ...(definition.settings === undefined ? {} : { settings: definition.settings }),
       tools: [...tools, ...((await mcp?.tools()) ?? [])],
-      plugins: [modes.plugin, ...(policy === undefined ? [] : [policyFrom(resolve(here, policy), cwd)])],
+      plugins: [modes.plugin, ...policyIn(cwd)],
       cwd,
       store,
       verbose: false,

@@ -5,6 +5,7 @@ import type { ParsedArguments } from '../arguments.ts'
 import type { Outputs } from '../gate/outputs.ts'
 import { openMcp } from '../mcp-tools.ts'
 import { type ContextScope, ownerFrom } from '../names.ts'
+import { wrongUsage } from '../refusal.ts'
 import { Workspace } from '../workspace.ts'
 
 export interface CommandContext extends Outputs {
@@ -17,6 +18,15 @@ export interface CommandContext extends Outputs {
 
 /** Runs the command and resolves to its exit code. An error that it throws is printed. */
 export type Command = (context: CommandContext) => Promise<number>
+
+/** The config of `holdfast serve CONFIG` and its like, which take it as a word or as an option. */
+export function configOf({ args }: CommandContext): string | undefined {
+  const [word] = args.words
+  const option = args.value('config')
+  if (word !== undefined && option !== undefined)
+    throw wrongUsage(`The config is given twice. Keep one: holdfast ${args.command?.name ?? ''} CONFIG`)
+  return word ?? option
+}
 
 /** The config, and the MCP servers of `--mcp`, which the command closes. */
 export async function workspaceOf(

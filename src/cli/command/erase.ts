@@ -5,8 +5,9 @@ import { setTimeout } from 'node:timers/promises'
 import { eraseLogs } from 'holdfast/observe'
 import { type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { contextText, findContext } from '../names.ts'
-import { wrongUsage } from '../refusal.ts'
+import { contextText, findContext, namedContext } from '../names.ts'
+import { unusable, wrongUsage } from '../refusal.ts'
+import { forgetTask } from '../task/task-options.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { counted } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
@@ -24,7 +25,7 @@ export async function erase(context: CommandContext): Promise<number> {
     )
   const store = workspace.openStore('change')
   const folders = logFolders(workspace)
-  const removeLogs = async () => void (store && (await eraseLogs(store, { folders })))
+  const removeLogs = async () => void (store && (await eraseLogs(store, { folders }).catch(refuseLogs)))
   try {
     const { key, turn } = await findContext(store, name, scope)
     const turns = counted(turn, 'turn')
@@ -34,7 +35,7 @@ export async function erase(context: CommandContext): Promise<number> {
       return EXIT.cancelled
     }
     await store?.erase(key)
-    if (what === key.contextId) workspace.forgetContext(key.contextId)
+    if (what === key.contextId) forget(workspace, key.contextId)
     await removeLogs()
     // A server that has the conversation open writes its last lines within 100 ms.
     await setTimeout(300)
@@ -45,6 +46,21 @@ export async function erase(context: CommandContext): Promise<number> {
     await removeLogs()
     await store?.close()
   }
+}
+
+function refuseLogs(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error)
+  throw unusable(
+    `Logs of erased conversations cannot be removed: ${why}. Mend that and type the same command again: it removes what is left.`,
+    error,
+  )
+}
+
+/** Removes the conversation from the files that remember the last one, and the options of a task. */
+function forget(workspace: Workspace, contextId: string): void {
+  workspace.forgetContext(contextId)
+  const task = namedContext(contextId, ['task'])
+  if (task !== undefined) forgetTask(workspace.folder, task.id)
 }
 
 /** The folders of logs that agents of the command and of the config write to. */

@@ -4,7 +4,7 @@ import { serveAgent } from 'holdfast/mcp'
 import { EXIT } from '../exit-code.ts'
 import { agentFor, readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
-import { type CommandContext, workspaceOf } from './context.ts'
+import { type CommandContext, configOf, workspaceOf } from './context.ts'
 
 export async function mcp(context: CommandContext): Promise<number> {
   const { args, env, stdin, out, foreign, version } = context
@@ -12,7 +12,7 @@ export async function mcp(context: CommandContext): Promise<number> {
     throw wrongUsage(
       'mcp speaks JSON with the program that starts it. Put "holdfast mcp" into the config of an MCP client.',
     )
-  const workspace = await workspaceOf(context, args.words[0])
+  const workspace = await workspaceOf(context, configOf(context))
   const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
   const store = workspace.openStore('create')
   const output = new Writable({

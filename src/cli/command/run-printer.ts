@@ -31,6 +31,8 @@ class ScreenPrinter implements RunPrinter {
   readonly #screen: Screen
   readonly #printer: TurnPrinter
   readonly #endForeign: () => void
+  /** A process that ends in mid-turn leaves a visible cursor. */
+  readonly #tidyUp = (): void => this.#printer.stop()
 
   constructor({ out, foreign }: Outputs, originOf: OriginOf) {
     this.#screen = new Screen(out)
@@ -39,6 +41,7 @@ class ScreenPrinter implements RunPrinter {
   }
 
   start(): void {
+    process.once('exit', this.#tidyUp)
     this.#printer.start()
   }
 
@@ -55,6 +58,7 @@ class ScreenPrinter implements RunPrinter {
   }
 
   end(): void {
+    process.off('exit', this.#tidyUp)
     this.#endForeign()
     this.#printer.stop()
   }

@@ -10,7 +10,7 @@ import { hostedConfig, readyAgent } from '../open-agent.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
 import { hostedResearch } from '../research/hosted-research.ts'
 import { Workspace } from '../workspace.ts'
-import type { CommandContext } from './context.ts'
+import { type CommandContext, configOf } from './context.ts'
 import { reportImports, watchedServe } from './serve-watch.ts'
 
 const DEFAULT_PORT = 4700
@@ -19,14 +19,11 @@ const MORE_PORTS = 100
 
 export async function serve(context: CommandContext): Promise<number> {
   const { args, cwd, env } = context
-  const [word] = args.words
-  const option = args.value('config')
-  if (word !== undefined && option !== undefined)
-    throw wrongUsage('The config is given twice. Keep one: holdfast serve CONFIG')
+  const config = configOf(context)
   const port = portOf(args.value('port'))
   checkPackages()
   reportImports(env)
-  const workspace = await Workspace.load({ cwd, env, config: word ?? option })
+  const workspace = await Workspace.load({ cwd, env, config })
   if (args.has('watch')) return watchedServe(context, workspace)
   const agents = await hostedAgents(context, workspace)
   const research = await hostedResearch(context, workspace)

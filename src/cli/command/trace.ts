@@ -51,7 +51,7 @@ function turnOption(value: string | undefined): number | 'all' | undefined {
   throw wrongUsage(`--turn takes a number or all, not ${JSON.stringify(value)}.`)
 }
 
-/** Prints what ends in the turn, as it ends, until the turn does. Drives nothing. */
+/** Prints what ends in the turn, as it ends, until the turn does or nobody reads any more. Drives nothing. */
 async function follow(
   { args, out }: CommandContext,
   store: Store,
@@ -68,7 +68,7 @@ async function follow(
       if (args.has('json')) out.json(entry)
       else out.write(styled`${followLine(entry, first?.timestamp ?? 0, columnsOf(out))}\n`)
     printed = entries.length
-    if (hasEnded) break
+    if (hasEnded || out.isClosed) break
     await sleep(POLL_MS)
   }
   if (!args.has('json')) out.write(styled`\n`)

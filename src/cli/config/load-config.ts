@@ -20,13 +20,12 @@ const EXAMPLE = "export default defineConfig({ agents: { helper: { model: 'refle
 
 /** The config with `default` filled in. Throws a refusal that names the file, and the line if it is known. */
 export async function loadConfig(path: string): Promise<HoldfastConfig & { readonly default: string }> {
-  let loaded: Record<string, unknown>
+  let config: HoldfastConfig
   try {
-    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>
+    config = shapeOf(path, (await import(pathToFileURL(path).href)) as Record<string, unknown>)
   } catch (error) {
     throw configError(path, error)
   }
-  const config = shapeOf(path, loaded)
   for (const [name, agent] of Object.entries(config.agents)) await checkAgent(path, name, agent)
   const names = Object.keys(config.agents)
   const chosen = config.default ?? names[0] ?? ''

@@ -10,6 +10,8 @@ type Show = (line: Styled) => void
 /** The captured part of a Node stream. */
 export interface ForeignStream {
   write(chunk: unknown, ...rest: unknown[]): unknown
+  /** Writes around `write`, and would leave the terminal without its stream. */
+  end(...rest: unknown[]): unknown
 }
 
 const LONGEST_LINE = 64 * 1024
@@ -54,6 +56,11 @@ export class ForeignText {
       const done = more.find((each) => typeof each === 'function')
       if (done !== undefined) process.nextTick(done)
       return true
+    }
+    stream.end = (...last: unknown[]): ForeignStream => {
+      const [chunk, ...more] = typeof last[0] === 'function' ? ['', ...last] : last
+      stream.write(chunk ?? '', ...more)
+      return stream
     }
   }
 

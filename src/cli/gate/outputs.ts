@@ -38,7 +38,7 @@ export const FOREIGN: Styled = dim('¦ ')
 
 /** The outputs of this process. From now on all other writes to its streams are foreign text, warnings included. */
 export function takeProcess(options: ColourOptions): Outputs {
-  for (const name of STREAMS) process[name].on('error', ignoreBrokenPipe)
+  for (const name of STREAMS) process[name].on('error', ignoreLostReader)
   const outputs = openOutputs(process, options)
   for (const name of STREAMS) outputs.foreign.take(process[name])
   if (process.listenerCount('warning') > 0) {
@@ -51,9 +51,10 @@ export function takeProcess(options: ColourOptions): Outputs {
   return outputs
 }
 
-/** The reader of the pipe has closed it. */
-function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+/** Nobody reads any more: a pipe was closed, or the terminal was, for which SIGHUP comes as well. */
+function ignoreLostReader(this: { readonly isTTY?: boolean }, error: NodeJS.ErrnoException): void {
+  const isLost = error.code === 'EPIPE' || (error.code === 'EIO' && this.isTTY === true)
+  if (!isLost) throw error
 }
 
 /** Warnings of Node about intended features: types in a config, its own SQLite. */

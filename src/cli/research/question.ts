@@ -195,7 +195,7 @@ export class ResearchSession {
 
   #command(rest: string): string {
     const { args } = this.#context
-    const options = ['config', 'model', 'web'].flatMap((option) => {
+    const options = ['config', 'agent', 'model', 'corpus', 'web'].flatMap((option) => {
       const value = args.value(option)
       return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })

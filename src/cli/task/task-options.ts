@@ -2,7 +2,7 @@
  * The options of a task: from the arguments, and from the file that a task leaves in the folder of conversations, so that
  * `--continue` works on with the same folder, criteria and policy.
  */
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Criterion } from 'holdfast/flows'
 import { type ApprovalPolicyOptions, approvalPolicy, type Plugin } from 'holdfast/plugins'
@@ -45,7 +45,8 @@ export function taskOptions(args: Given, cwd: string, saved?: TaskOptions): Task
   }
 }
 
-function newFolder(path: string): string {
+/** Throws if the folder of `--cwd` does not exist. */
+export function newFolder(path: string): string {
   if (isFolder(path)) return path
   throw wrongUsage(`--cwd ${path} is not a folder. Create it first, or name another.`)
 }
@@ -95,6 +96,11 @@ export function saveTask(folder: string, id: string, options: TaskOptions): void
 /** True if a task with this id began here. */
 export function isTask(folder: string, id: string): boolean {
   return /^[\w.-]+$/.test(id) && existsSync(pathOf(folder, id))
+}
+
+/** Forgets the options of a task that was erased. */
+export function forgetTask(folder: string, id: string): void {
+  if (isTask(folder, id)) rmSync(pathOf(folder, id), { force: true })
 }
 
 /** Throws if no task with this id began here. */

@@ -43,6 +43,7 @@ export interface ReadOptions {
 type Mode = 'shown' | 'hidden' | 'secret'
 
 const RESUME_MS = 50
+const PASTE_NAME = /\[paste \d+: \d+ lines\]/g
 
 export class LineEditor {
   readonly #options: LineEditorOptions
@@ -163,9 +164,7 @@ export class LineEditor {
 
   /** The line with its pastes in full. */
   expand(line: string): string {
-    let text = line
-    for (const [name, content] of this.#pastes) text = text.replaceAll(name, () => content)
-    return text
+    return line.replaceAll(PASTE_NAME, (name) => this.#pastes.get(name) ?? name)
   }
 
   close(): void {

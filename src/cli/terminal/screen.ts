@@ -91,11 +91,14 @@ export class Screen {
     this.#output.write(this.#endText())
   }
 
-  /** Replaces the live lines; an empty list removes them. Not shown while text is streamed. */
+  /**
+   * Replaces the live lines; an empty list removes them. Not shown while text is streamed. Shows the last ones that fit,
+   * below one free row: a line that has left the screen cannot be erased, and some terminals keep a screen that is erased whole.
+   */
   setLive(lines: readonly Styled[]): void {
     if (this.isStreaming) return
     if (lines.length === 0) this.#output.write(styled`${this.#erased()}${this.#showCursor()}`)
-    else this.#draw(lines)
+    else this.#draw(lines.slice(-Math.max(1, this.rows - 1)))
   }
 
   /** In one write, without wrapping: a terminal that measures characters otherwise must not break a line. */

@@ -6,10 +6,9 @@ const GAP = 2
 
 /** Lines of a table, its titles first. The first column is cut when the table is too wide. */
 export function tableLines(rows: readonly (readonly string[])[], columns: number): Styled[] {
-  const count = Math.max(0, ...rows.map((row) => row.length))
-  const widths = Array.from({ length: count }, (_, column) =>
-    Math.max(0, ...rows.map((row) => widthOf(row[column] ?? ''))),
-  )
+  const widths: number[] = []
+  for (const row of rows)
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
   const rest = widths.slice(1).reduce((sum, width) => sum + width + GAP, 0)
   widths[0] = Math.max(8, Math.min(widths[0] ?? 0, columns - rest))
   return rows.map((row, index) => {

@@ -26,9 +26,20 @@ const PLAIN = /^[\x20-\x7e]*$/
 /** Columns that a text of one line takes. */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length
-  let width = 0
-  for (const { segment } of graphemes.segment(visible(text))) width += widthOfGrapheme(segment)
-  return width
+  let sum = 0
+  for (const { width } of graphemesOf(visible(text))) sum += width
+  return sum
+}
+
+interface Grapheme {
+  readonly segment: string
+  /** In columns. */
+  readonly width: number
+}
+
+/** The characters of a visible text, as a person counts them. */
+export function* graphemesOf(text: string): Generator<Grapheme> {
+  for (const { segment } of graphemes.segment(text)) yield { segment, width: widthOfGrapheme(segment) }
 }
 
 function widthOfGrapheme(segment: string): number {
@@ -49,22 +60,22 @@ export function cutStart(text: string, columns: number): string {
   const shown = visible(text)
   if (widthOf(shown) <= columns) return shown
   const kept: string[] = []
-  let width = 1
-  for (const segment of [...graphemes.segment(shown)].reverse().map((each) => each.segment)) {
-    width += widthOfGrapheme(segment)
-    if (width > columns) break
+  let sum = 1
+  for (const { segment, width } of [...graphemesOf(shown)].reverse()) {
+    sum += width
+    if (sum > columns) break
     kept.unshift(segment)
   }
   return `…${kept.join('')}`
 }
 
 /** As much of the start as fits into so many columns. */
-export function startOf(text: string, columns: number): string {
-  let width = 0
+function startOf(text: string, columns: number): string {
+  let sum = 0
   let start = ''
-  for (const { segment } of graphemes.segment(text)) {
-    width += widthOfGrapheme(segment)
-    if (width > columns) break
+  for (const { segment, width } of graphemesOf(text)) {
+    sum += width
+    if (sum > columns) break
     start += segment
   }
   return start

@@ -3,7 +3,7 @@
  * fences is not wrapped, so that it can be copied.
  */
 import { visibleLines } from 'holdfast/terminal'
-import { startOf, widthOf } from './text.ts'
+import { graphemesOf, widthOf } from './text.ts'
 
 /** A whole text as lines. */
 export function wrapText(text: string, columns: number): string[] {
@@ -72,18 +72,20 @@ export class WordWrap {
 
   /** A word that is longer than a line is broken where the line ends. */
   #fill(word: string): string {
-    let out = ''
-    let rest = word
     const columns = Math.max(1, this.#columns())
-    while (this.#column + widthOf(rest) > columns) {
-      const part = startOf(rest, columns - this.#column)
-      if (part === '' && this.#column === 0) break
-      out += `${part}\n`
-      rest = rest.slice(part.length)
-      this.#column = 0
+    const wordWidth = widthOf(word)
+    if (this.#column + wordWidth <= columns) {
+      this.#column += wordWidth
+      return word
     }
-    this.#column += widthOf(rest)
-    return out + rest
+    let out = ''
+    for (const { segment, width } of graphemesOf(word)) {
+      const isFull = this.#column > 0 && this.#column + width > columns
+      if (isFull) this.#column = 0
+      out += isFull ? `\n${segment}` : segment
+      this.#column += width
+    }
+    return out
   }
 
   #space(spaces: string): string {

@@ -64,7 +64,7 @@ export async function launch(options: Launch): Promise<Recorded> {
   const stderr = new Recorder(isTTY, both)
   const env = { NO_COLOR: '1', HOLDFAST_HOME: cwd }
   const outputs = openOutputs({ stdout, stderr }, { env })
-  const foreign = { write: (_chunk: unknown): unknown => true }
+  const foreign = { write: (_chunk: unknown): unknown => true, end: (): unknown => true }
   outputs.foreign.take(foreign)
   shared.print = (text) => foreign.write(text)
   const keys = Object.assign(new PassThrough(), { isTTY, setRawMode: () => keys })

@@ -1,5 +1,5 @@
 /** ACP with the client of its own package: in this process, and with `holdfast acp` as an editor starts it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -11,6 +11,7 @@ import { approvalPolicy, type Plugin } from '../../../src/plugin/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import { acpModes, type ServeAcpOptions } from '../../../src/serve/acp/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
+import { FIXTURE } from '../../cli/kit.ts'
 import { chunkText, inProcess, startAcp } from './kit.ts'
 
 const CWD = '/projects/site'
@@ -327,6 +328,16 @@ test('a session with a flow has its replies, also when it is loaded', async () =
   expect(later.updates.map(chunkText)).toEqual(['one', 'You asked: one', 'two', 'You asked: two'])
 })
 
+test('holdfast acp --agent --policy refuses what the policy denies', async () => {
+  const rules = [{ tool: 'slow', decision: 'deny' }]
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'policy.json'), JSON.stringify({ rules }))
+  const args = ['--config', FIXTURE, '--agent', 'site', '--policy', 'policy.json']
+  const { editor } = startAcp(args, cwd, { HOLDFAST_HOME: join(cwd, 'data') })
+  expect(await editor.prompt(await editor.open(cwd), 'quick')).toBe('end_turn')
+  expect(editor.of('tool_call_update').map(({ status }) => status)).toEqual(['failed'])
+})
+
 test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice, and goes on when it is loaded', async () => {
   const cwd = projectFolder()
   const go = join(cwd, 'go')
@@ -338,6 +349,10 @@ test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice
     asked.resolve()
     return new Promise(() => {})
   }
+  const later = join(cwd, 'later')
+  await expect(first.editor.open(later)).rejects.toThrow('there is no such folder')
+  mkdirSync(later)
+  await first.editor.open(later)
   const session = await first.editor.open(cwd)
   const broken = first.editor.prompt(session, 'Make the test pass').catch(() => {})
   await asked.promise
