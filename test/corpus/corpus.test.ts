@@ -421,6 +421,17 @@ describe('adding', () => {
     expect([added.length, unchanged.length]).toEqual([6 - kept, kept])
   })
 
+  it('reads all of a Markdown text that begins with a rule, and leaves out metadata alone', async () => {
+    const corpus = openCorpus()
+    const { added } = await corpus.add([
+      { source: 'rule.md', content: `---\n\n${KELP}\n\n---\n\n${TIDE}` },
+      { source: 'metadata.md', content: `---\ntitle: Moorings\nauthor: Petrel\n---\n${MOORING}` },
+    ])
+    expect(added.map(({ title }) => title)).toEqual(['rule.md', 'Moorings'])
+    expect(await found(corpus, 'kelp holdfast')).toEqual(['rule.md'])
+    expect(await found(corpus, 'petrel')).toEqual([])
+  })
+
   it('reports the errors of a parser by their code', async () => {
     const parser = (error: Error): Parser => ({
       id: 'own',
