@@ -1,5 +1,5 @@
 /** The corpus in a SQLite file: what is added, found, changed and removed. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
@@ -8,7 +8,7 @@ import type { EmbeddingModel } from '../../src/corpus/embedding.ts'
 import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
 import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
 import { gate } from '../turn/kit.ts'
-import { openCorpus, temporaryFolder } from './kit.ts'
+import { openCorpus, temporaryFolder, withoutPrivileges } from './kit.ts'
 import { pdfOf } from './pdf-of.ts'
 
 const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
@@ -499,6 +499,23 @@ describe('the file', () => {
     await expect(reader.add([{ source: 'tide.txt', content: TIDE }])).rejects.toMatchObject({
       code: 'store-read-only',
     })
+  })
+
+  it.skipIf(process.platform === 'win32')('may be read where nothing may be written', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'corpus.db')
+    const corpus = openCorpus({}, path)
+    await corpus.add([{ source: 'kelp.txt', content: KELP }])
+    await corpus.close()
+    chmodSync(folder, 0o555)
+    await withoutPrivileges(async () => {
+      expect(await found(openCorpus({ readOnly: true }, path), 'kelp')).toEqual(['kelp.txt'])
+    })
+    writeFileSync(`${path}-wal`, 'entries of a process that died')
+    await withoutPrivileges(async () => {
+      expect(() => openCorpus({ readOnly: true }, path)).toThrow('Open it once with write access')
+    })
+    chmodSync(folder, 0o755)
   })
 
   it('of another kind or version is refused and left as it is', async () => {

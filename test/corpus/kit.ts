@@ -31,3 +31,14 @@ export function openCorpus(
   open.push(corpus)
   return corpus
 }
+
+/** Runs as a user without special rights: root may read and write everything. */
+export async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
