@@ -49,7 +49,7 @@ export async function readContent(found: FoundSource, options: ReadOptions): Pro
   const { source } = found
   const title = oneLine(found.title ?? '')
   const parser = parserOf(source, options)
-  if (parser === undefined && !found.isMissing) throw unsupported(source, options.parsers)
+  if (parser === undefined && !found.isUnreadable) throw unsupported(source, options.parsers)
   const bytes = await found.read()
   if (parser === undefined) throw unsupported(source, options.parsers)
   const hash = sha256(bytes)

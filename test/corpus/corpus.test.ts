@@ -275,6 +275,25 @@ describe('adding', () => {
     expect(progress).toEqual(['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '6/6'])
   })
 
+  it.skipIf(process.platform === 'win32')('says which folders may not be read', async () => {
+    const folder = temporaryFolder()
+    const closed = join(folder, 'closed')
+    mkdirSync(closed)
+    writeFileSync(join(folder, 'a.txt'), KELP)
+    writeFileSync(join(closed, 'b.txt'), TIDE)
+    chmodSync(folder, 0o755)
+    chmodSync(closed, 0)
+    const corpus = openCorpus()
+    await withoutPrivileges(async () => {
+      const { added, skipped } = await corpus.add([folder])
+      expect(added.map(({ source }) => source)).toEqual([join(folder, 'a.txt')])
+      expect(skipped).toEqual([
+        { source: closed, code: 'unreadable', reason: expect.stringContaining('permission denied') },
+      ])
+    })
+    chmodSync(closed, 0o755)
+  })
+
   it('leaves unchanged documents alone, and replaces changed ones', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'a.txt')
