@@ -10,6 +10,7 @@ import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
 import { gate } from '../turn/kit.ts'
 import { openCorpus, temporaryFolder, withoutPrivileges } from './kit.ts'
 import { pdfOf } from './pdf-of.ts'
+import { bodyXml, docxParts, paragraph, WORD, zipOf } from './raw-files.ts'
 
 const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
 const TIDE = 'The tide gauge at Port Nérée was moved in May 1998. Since then it reads 12 cm too high.'
@@ -653,6 +654,19 @@ describe('a document that takes too much', () => {
     })
     await expect(adding).rejects.toThrow('enough')
     expect((await corpus.add([{ source: 'good.html', content: `<p>${KELP}` }])).added).toHaveLength(1)
+  })
+
+  it('of Word is measured by its text, not by its styles', async () => {
+    const corpus = openCorpus({ limits: { characters: 100 } })
+    const styles = `<w:styles ${WORD}>${'<w:style w:styleId="plain"/>'.repeat(1000)}</w:styles>`
+    const wordFile = (text: string): Buffer =>
+      zipOf([...docxParts(bodyXml(paragraph(text))), { name: 'word/styles.xml', content: styles }])
+    const { added, skipped } = await corpus.add([
+      { source: 'short.docx', content: wordFile(KELP) },
+      { source: 'long.docx', content: wordFile(KELP.repeat(2)) },
+    ])
+    expect(added.map(({ source }) => source)).toEqual(['short.docx'])
+    expect(skipped.map(({ reason }) => reason)).toEqual(['The document has more than 100 characters.'])
   })
 
   it('may be over a limit of bytes, characters or pages', async () => {
