@@ -1,4 +1,6 @@
 /** The corpus in a SQLite file: what is added, found, changed and removed. */
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -627,6 +629,22 @@ describe('the file', () => {
       held.resolve()
       await expect(adding).rejects.toMatchObject({ code: 'store-closed' })
     }
+  })
+
+  it('leaves no process behind when it is closed while documents wait', async () => {
+    const started: ChildProcess[] = []
+    const closing: Promise<void>[] = []
+    const corpus = openCorpus()
+    const listener = (message: unknown): void => {
+      started.push((message as { readonly process: ChildProcess }).process)
+      closing.push(corpus.close())
+    }
+    subscribe('child_process', listener)
+    const adding = ['a.html', 'b.html'].map((source) => corpus.add([{ source, content: `<p>${source}` }]))
+    for (const each of adding) await expect(each).rejects.toMatchObject({ code: 'store-closed' })
+    unsubscribe('child_process', listener)
+    await Promise.all(closing)
+    expect(started.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
   })
 
   it('has options with names that are checked', () => {
