@@ -420,6 +420,18 @@ describe('adding', () => {
     expect([added.length, unchanged.length]).toEqual([6 - kept, kept])
   })
 
+  it.each([undefined, {}, { pages: 'text' }, { pages: [7] }])(
+    'names a parser that returns %j and no pages',
+    async (parsed) => {
+      const parser = { id: 'own-1', extensions: ['own'], parse: async () => parsed as never }
+      const corpus = openCorpus({ parsers: [parser] })
+      await expect(corpus.add([{ source: 'a.own', content: 'x' }])).rejects.toMatchObject({
+        code: 'option-failed',
+        message: 'The parser "own-1" must return { pages }, with the text of each page.',
+      })
+    },
+  )
+
   it('reads all of a Markdown text that begins with a rule, and leaves out metadata alone', async () => {
     const corpus = openCorpus()
     const { added } = await corpus.add([
