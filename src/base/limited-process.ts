@@ -73,7 +73,8 @@ export class LimitedProcess {
       if (!(error instanceof ProcessFailure) || error.kind !== 'failed') await this.close()
       throw error
     } finally {
-      holdOpen(child, false)
+      // Whoever ends it waits for that.
+      if (this.#child === child) holdOpen(child, false)
       stop()
       child.off('message', resolve).off('error', end).off('exit', end)
       signal?.removeEventListener('abort', cancel)

@@ -12,9 +12,9 @@ export function builtinParsers(reader: DocumentProcess): readonly Parser[] {
       parse: (file) => reader.parse('pdf', file),
     },
     { id: 'docx-2', extensions: ['docx'], parse: (file) => reader.parse('docx', file) },
-    { id: 'html-2', extensions: ['html', 'htm', 'xhtml'], parse: (file) => reader.parse('html', file) },
+    { id: 'html-3', extensions: ['html', 'htm', 'xhtml'], parse: (file) => reader.parse('html', file) },
     {
-      id: 'markdown-2',
+      id: 'markdown-3',
       extensions: ['md', 'markdown'],
       parse: async ({ bytes }: DocumentFile) => parseMarkdown(bytes),
     },

@@ -11,6 +11,8 @@ interface Mammoth {
 const OLE = [0xd0, 0xcf, 0x11, 0xe0]
 /** Bytes of XML for a character of text: a tenth of this is usual. */
 const BYTES_PER_CHARACTER = 4
+/** Styles and settings take this much beside any text. */
+const LEAST_BYTES = 16_000_000
 
 export async function parseDocx(
   bytes: Uint8Array,
@@ -21,7 +23,7 @@ export async function parseDocx(
       'encrypted',
       'The document has a password, or the format of an older Word. Save it as DOCX without one.',
     )
-  const parts = unpackDocx(bytes, limits.characters * BYTES_PER_CHARACTER)
+  const parts = unpackDocx(bytes, Math.max(LEAST_BYTES, limits.characters * BYTES_PER_CHARACTER))
   const mammoth = await load()
   try {
     const { value } = await mammoth.extractRawText({ buffer: packStored(parts) })

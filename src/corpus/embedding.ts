@@ -32,14 +32,24 @@ export async function embed(
 ): Promise<readonly Float32Array[]> {
   signal?.throwIfAborted()
   const embeddings = await call(model, values, signal)
-  const [first] = embeddings
-  const isValid =
-    embeddings.length === values.length &&
-    embeddings.every(
-      (vector) => vector.length > 0 && vector.length === first?.length && vector.every(Number.isFinite),
-    )
-  if (!isValid) throw failed(model, `it returned no ${values.length} vectors of one length`)
+  if (!areVectors(embeddings, values.length))
+    throw failed(model, `it returned no ${values.length} vectors of one length`)
   return embeddings.map(unitVector)
+}
+
+function areVectors(given: unknown, count: number): boolean {
+  if (!Array.isArray(given) || given.length !== count) return false
+  const [first] = given as readonly unknown[]
+  return given.every(
+    (vector: unknown) =>
+      isVector(vector) && vector.length > 0 && vector.length === (first as readonly number[]).length,
+  )
+}
+
+/** Models that run in this process give typed arrays. */
+function isVector(given: unknown): given is readonly number[] {
+  const isList = Array.isArray(given) || given instanceof Float32Array || given instanceof Float64Array
+  return isList && (given as readonly number[]).every(Number.isFinite)
 }
 
 async function call(model: EmbeddingModel, values: readonly string[], signal?: AbortSignal) {

@@ -17,3 +17,10 @@ it('reads on behind a doctype in the middle of a page', async () => {
     expect.stringMatching(/^The gate is open\.\n+Always\.$/),
   )
 })
+
+it('takes no title of a drawing for that of the page', async () => {
+  const titleOf = async (html: string) => (await parseHtml(new TextEncoder().encode(html))).title
+  expect(await titleOf('<body><svg><title>Close</title></svg><p>Docks.</p>')).toBeUndefined()
+  expect(await titleOf('<svg><title>Close</title></svg><title>Docks</title>')).toBe('Docks')
+  expect(await titleOf('<title>Docks</title><p>Open.</p>')).toBe('Docks')
+})

@@ -41,7 +41,7 @@ const CELLS: ReadonlySet<string> = new Set(['TD', 'TH'])
 export async function parseHtml(bytes: Uint8Array): Promise<ParsedDocument> {
   const { parseHTML } = await load()
   const { document } = parseHTML(decodeText(bytes, declaredEncoding(bytes)))
-  const title = document.querySelector('title')?.textContent.replaceAll(/\s+/g, ' ').trim() ?? ''
+  const title = document.querySelector('title:not(svg *)')?.textContent.replaceAll(/\s+/g, ' ').trim() ?? ''
   return { ...(title === '' ? {} : { title }), pages: [visibleText(document)], isPaged: false }
 }
 

@@ -39,7 +39,8 @@ export function parseText(bytes: Uint8Array): ParsedDocument {
   return { pages: [decodeText(bytes)], isPaged: false }
 }
 
-const FRONT_MATTER = /^---\n([^]*?)\n---(?:\n|$)/
+/** Begins with a field: a rule at the beginning of a text is no metadata. */
+const FRONT_MATTER = /^---\n(?=[\w.-]+:\s)([^]*?)\n---(?:\n|$)/
 const TITLE_FIELD = /^title:[^\S\n]*(?:"([^"\n]+)"|'([^'\n]+)'|(\S[^\n]*))$/m
 const HEADING = /^#[^\S\n]+(\S[^\n]*)$/m
 

@@ -6,8 +6,8 @@ import { DocumentError, type DocumentFile, type DocumentLimits, type ParsedDocum
 export class DocumentProcess {
   readonly #limits: Required<DocumentLimits>
   readonly #process: LimitedProcess
+  readonly #closing = new AbortController()
   #last: Promise<unknown> = Promise.resolve()
-  #isClosed = false
 
   constructor(limits: Required<DocumentLimits>) {
     const { megabytes, timeoutMs } = limits
@@ -33,7 +33,7 @@ export class DocumentProcess {
     } catch (error) {
       // Memory that an earlier document has left behind is no fault of this one.
       const isFair = !isUsed || !(error instanceof DocumentError) || error.code !== 'too-complex'
-      if (isFair || this.#isClosed) throw error
+      if (isFair || this.#closing.signal.aborted) throw error
       return this.#attempt(format, file)
     }
   }
@@ -43,7 +43,8 @@ export class DocumentProcess {
     const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const request: DocumentRequest = { format, bytes: plain, limits: this.#limits }
     try {
-      const reply = await this.#process.ask<DocumentReply>(request, signal)
+      const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
+      const reply = await this.#process.ask<DocumentReply>(request, AbortSignal.any(signals))
       if (!('code' in reply)) return reply
       // The process may be full.
       if (reply.code === 'too-complex') await this.#process.close()
@@ -65,9 +66,10 @@ export class DocumentProcess {
     return new DocumentError('malformed', `The document cannot be read: ${message}`)
   }
 
-  /** Ends the process, whatever it does. */
-  close(): Promise<void> {
-    this.#isClosed = true
-    return this.#process.close()
+  /** Ends the process, whatever it does; documents that wait for it start no other one. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#process.close()
+    await this.#last
   }
 }

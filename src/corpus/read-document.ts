@@ -1,5 +1,6 @@
 /** From a source to a document with its passages, ready to be indexed. Knows no index. */
 import { createHash } from 'node:crypto'
+import { HoldfastError, quote } from '../protocol/index.ts'
 import type { Chunker } from './chunk.ts'
 import { DocumentError, type DocumentLimits, type ParsedDocument, type Parser, tooLarge } from './parser.ts'
 import { cleanText } from './plain-text.ts'
@@ -49,7 +50,7 @@ export async function readContent(found: FoundSource, options: ReadOptions): Pro
   const { source } = found
   const title = oneLine(found.title ?? '')
   const parser = parserOf(source, options)
-  if (parser === undefined && !found.isMissing) throw unsupported(source, options.parsers)
+  if (parser === undefined && !found.isUnreadable) throw unsupported(source, options.parsers)
   const bytes = await found.read()
   if (parser === undefined) throw unsupported(source, options.parsers)
   const hash = sha256(bytes)
@@ -68,6 +69,7 @@ export async function readDocument(content: SourceContent, options: ReadOptions)
   if (bytes.byteLength === 0) throw new DocumentError('no-text', 'The file is empty.')
   const { signal } = options
   const parsed = await parse(parser, { source, bytes, ...(signal === undefined ? {} : { signal }) })
+  checkParsed(parsed, parser)
   const pages = checkedPages(parsed, options.limits).map(cleanText)
   const { isPaged = true } = parsed
   const passages = pages.flatMap((page, at) => passagesOf(page, isPaged ? at + 1 : null, options.chunker))
@@ -84,6 +86,16 @@ async function parse(parser: Parser, file: Parameters<Parser['parse']>[0]): Prom
     const why = error instanceof Error ? error.message : String(error)
     throw new DocumentError('malformed', `The document cannot be read: ${why}`)
   }
+}
+
+/** A parser of a user may return anything. */
+function checkParsed(parsed: unknown, { id }: Parser): void {
+  const { pages } = Object(parsed) as { readonly pages?: unknown }
+  if (Array.isArray(pages) && pages.every((page) => typeof page === 'string')) return
+  throw new HoldfastError('option-failed', {
+    message: `The parser ${quote(id)} must return { pages }, with the text of each page.`,
+    details: { option: 'parsers' },
+  })
 }
 
 function checkedPages({ pages }: ParsedDocument, limits: Required<DocumentLimits>): readonly string[] {

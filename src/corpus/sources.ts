@@ -20,8 +20,8 @@ export interface FoundSource {
   readonly title?: string
   /** Reads the file. Rejects with a `DocumentError`. */
   readonly read: () => Promise<Uint8Array>
-  /** True if there is nothing at its path, whatever its ending. */
-  readonly isMissing?: boolean
+  /** True if `read` rejects, whatever its ending: there is nothing at its path, or a folder that may not be read. */
+  readonly isUnreadable?: boolean
 }
 
 export interface FindOptions {
@@ -77,13 +77,16 @@ function inMemory({ source, content, title }: DocumentContent, { limits }: FindO
 async function atPath(path: string, options: FindOptions): Promise<readonly FoundSource[]> {
   const stats = await stat(path).catch(() => undefined)
   if (stats?.isDirectory() === true) return inFolder(path, options)
-  return [{ source: path, read: () => readSource(path, options.limits), isMissing: stats === undefined }]
+  return [{ source: path, read: () => readSource(path, options.limits), isUnreadable: stats === undefined }]
 }
 
 async function inFolder(folder: string, options: FindOptions): Promise<readonly FoundSource[]> {
   options.signal?.throwIfAborted()
+  const entries = await entriesOf(folder)
+  if (entries instanceof DocumentError)
+    return [{ source: folder, read: () => Promise.reject(entries), isUnreadable: true }]
   const found: FoundSource[] = []
-  for (const entry of await entriesOf(folder)) {
+  for (const entry of entries) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) found.push(...(await inFolder(path, options)))
     else if (entry.isFile()) {
@@ -95,11 +98,15 @@ async function inFolder(folder: string, options: FindOptions): Promise<readonly 
   return found
 }
 
-async function entriesOf(folder: string): Promise<readonly Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  return entries
-    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+async function entriesOf(folder: string): Promise<readonly Dirent[] | DocumentError> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries
+      .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  } catch (error) {
+    return unreadable(error, 'There is no such folder.')
+  }
 }
 
 async function readSource(path: string, limits: Required<DocumentLimits>): Promise<Uint8Array> {
@@ -111,10 +118,13 @@ async function readSource(path: string, limits: Required<DocumentLimits>): Promi
     checkSize(stats.size, limits)
     return await readFile(path)
   } catch (error) {
-    if (error instanceof DocumentError) throw error
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new DocumentError('unreadable', code === 'ENOENT' ? 'There is no such file.' : `${message}.`)
+    throw error instanceof DocumentError ? error : unreadable(error, 'There is no such file.')
   }
+}
+
+function unreadable(error: unknown, missing: string): DocumentError {
+  const { code, message } = error as NodeJS.ErrnoException
+  return new DocumentError('unreadable', code === 'ENOENT' ? missing : `${message}.`)
 }
 
 function checkSize(bytes: number, limits: Required<DocumentLimits>): void {

@@ -61,10 +61,12 @@ export interface FlowRun<C extends Channels> {
 export interface Flow<C extends Channels> {
   readonly compile: (options: GraphOptions) => Graph<C>
   readonly input: InputOf<C>
+  /** Throws if a conversation that has begun is about something else than this call. */
+  readonly check?: (state: StateOf<C>, contextId: string) => void
 }
 
 export async function runFlow<C extends Channels>(
-  { compile, input }: Flow<C>,
+  { compile, input, check }: Flow<C>,
   options: FlowOptions,
 ): Promise<FlowRun<C>> {
   const { limits, telemetry, logger, owner, signal, onEvent } = options
@@ -72,6 +74,7 @@ export async function runFlow<C extends Channels>(
   const graph = compile({ store, ...defined({ limits, telemetry, logger }) })
   const where = { contextId, ...defined({ owner }) }
   const before = await graph.getState(where)
+  if (before !== undefined) check?.(before.state, contextId)
   const session = () => loadSession(store, { ...(owner ?? LOCAL_OWNER), contextId })
   const { open, outcome: last, totals } = await session()
   if (before !== undefined && open === undefined && last === 'stop')

@@ -1,15 +1,13 @@
 /** Finds mentions in a person's text: ids as whole tokens, and labels as whole words. */
 import { foldedText, normalLabel } from '../protocol/index.ts'
+import { type PathRules, pathJudge, type Span } from './path-mentions.ts'
 import { isTypoOf, wordsOf } from './text-normalize.ts'
 
-export interface WritingRules {
+export interface WritingRules extends PathRules {
   /** Normalizes the spellings of an id. */
   readonly normal?: (id: string) => string
-  readonly isOwnNoun: (word: string) => boolean
   /** A noun of another entity that could have this id. */
   readonly isOtherNoun: (word: string, id: string) => boolean
-  /** True if a text fits the pattern of the same entity. */
-  readonly isId: (text: string) => boolean
   /** For old messages: a number of up to four digits counts only after its noun or a sign, since it may be an amount. */
   readonly isLongAgo?: boolean
 }
@@ -21,11 +19,12 @@ export interface WritingRules {
  * follows or its noun precedes it.
  */
 export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
+  const isMeantInPath = pathJudge(text, rules)
   const isMeant = (place: Span): boolean => {
     const written = text.slice(place.from, place.to)
     const noun = nounBefore(text, place)
     if (noun !== undefined && rules.isOtherNoun(noun, id)) return false
-    if (!isMeantInPath(text, place, rules)) return false
+    if (!isMeantInPath(place)) return false
     const isOpen = !rules.isLongAgo || !/^\d{1,4}$/.test(written)
     return isOpen || isSigned(text, place) || (noun !== undefined && rules.isOwnNoun(noun))
   }
@@ -71,29 +70,6 @@ function isAlone(text: string, { from, to }: Span): boolean {
   const isNumber = /^\d+$/.test(text.slice(from, to))
   return !isNumber || !(AMOUNT_BEFORE.test(before) || AMOUNT_AFTER.test(after))
 }
-
-/**
- * True if this part of a path is meant. The end of a URL is its subject. In any other path the other parts must be ids too,
- * as in `ord_5/ord_6`, or a noun of the entity, as in `orders/ord_5`.
- */
-function isMeantInPath(
-  text: string,
-  { from, to }: Span,
-  { isId, isOwnNoun }: Pick<WritingRules, 'isId' | 'isOwnNoun'>,
-): boolean {
-  const before = /[^\s"'<>()[\]{},;|]*$/u.exec(text.slice(Math.max(0, from - LONGEST_PATH), from))?.[0] ?? ''
-  const after = /^[^\s"'<>()[\]{},;|]*/u.exec(text.slice(to, to + LONGEST_PATH))?.[0] ?? ''
-  if (!/[\\/]/.test(before + after)) return true
-  if (ADDRESS.test(before)) return before.endsWith('/') && ADDRESS_END.test(after)
-  const others = `${before}/${after}`.split(/[\\/]/).map((part) => part.replace(/[.!?:…]+$/u, ''))
-  return others.every((part) => part === '' || isId(part) || isOwnNoun(foldedText(part)))
-}
-
-const LONGEST_PATH = 2000
-/** A scheme or a host with a dot, up to the first slash of its path. */
-const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d+)?)(?:\/|$)/iu
-/** A slash, a query, a fragment, the end of a sentence. */
-const ADDRESS_END = /^\/?(?:[?#].*|[.!?:…]*)$/u
 
 function nounBefore(text: string, { from }: Span): string | undefined {
   return NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, from - LONGEST_NOUN), from)))?.[1]
@@ -158,11 +134,6 @@ export function typoSpans(words: readonly string[], label: string): readonly Spa
     const to = from + length
     return to <= words.length && isTypoOf(words.slice(from, to).join(' '), normal) ? [{ from, to }] : []
   })
-}
-
-export interface Span {
-  readonly from: number
-  readonly to: number
 }
 
 /** The texts of longer spans that contain this one. */

@@ -5,8 +5,9 @@
 import { defined, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type PersonWords } from './facts.ts'
-import { labelSpans, type Span, typoSpans, widerThan, writtenAs } from './mentions.ts'
+import { labelSpans, typoSpans, widerThan, writtenAs } from './mentions.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
+import type { Span } from './path-mentions.ts'
 import {
   type Candidate,
   type Case,

@@ -64,7 +64,7 @@ function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> | und
 export function hasRedaction(value: Json): boolean {
   if (typeof value === 'string') return value.includes(REDACTED)
   if (typeof value !== 'object' || value === null) return false
-  for (const key in value)
-    if (key.includes(REDACTED) || hasRedaction((value as JsonObject)[key] ?? null)) return true
+  const fields = value as JsonObject
+  for (const key in fields) if (key.includes(REDACTED) || hasRedaction(fields[key] ?? null)) return true
   return false
 }

@@ -12,7 +12,8 @@ function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return (value as readonly Json[]).every(isWellFormed)
-  for (const key in value) if (!key.isWellFormed() || !isWellFormed((value as JsonObject)[key])) return false
+  const fields = value as JsonObject
+  for (const key in fields) if (!key.isWellFormed() || !isWellFormed(fields[key])) return false
   return true
 }
 

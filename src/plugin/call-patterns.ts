@@ -82,18 +82,23 @@ export function concernsFolder(pattern: string, path: JudgedPath): boolean {
   return pattern.endsWith('**') && concernsPath(pattern, { ...path, lexical, real })
 }
 
-/** True if any form of the path fits, in any case of letters. */
+/** True if any form of the path fits, in any case and Unicode form of letters: some file systems find it so. */
 export function concernsPath(pattern: string, path: JudgedPath): boolean {
-  const glob = globOf(pattern, 'i')
+  const glob = broadGlob(pattern)
   const forms = [inside(path.folder, path.lexical), inside(path.realFolder, path.real)]
   // `**/x` is about every x, also outside of the folder.
   const whole = [path.lexical, path.real].flatMap((file) => [file, file.slice(1)])
-  return [...forms, ...whole].some((form) => glob.test(form))
+  return [...forms, ...whole].some(glob)
 }
 
-/** True if one name of a path fits its glob, in any case of letters. */
+/** The same for one name of a path. */
 export function nameMatches(glob: string, name: string): boolean {
-  return globOf(glob, 'i').test(name)
+  return broadGlob(glob)(name)
+}
+
+function broadGlob(pattern: string): (text: string) => boolean {
+  const glob = globOf(pattern.normalize('NFC'), 'iu')
+  return (text) => glob.test(text.normalize('NFC'))
 }
 
 /** Relative to the folder, `.` for the folder itself; a path outside begins with `..`. */

@@ -204,9 +204,9 @@ function pathIn(folder: string, name: string): string {
   return folder === '.' ? name : `${folder}/${name}`
 }
 
-/** A name with a line break, or the like, must not look like two entries. */
+/** A name with a line break, or the like, must not look like two entries, and a name in quotes is always JSON. */
 function shownName(name: string): string {
-  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name
+  return /^"|[\p{Cc}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name
 }
 
 /** The first entries by name, of any number. */

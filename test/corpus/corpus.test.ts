@@ -1,32 +1,12 @@
 /** The corpus in a SQLite file: what is added, found, changed and removed. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { EmbeddingModel } from '../../src/corpus/embedding.ts'
 import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
-import type { SqliteCorpus } from '../../src/corpus/sqlite/sqlite-corpus.ts'
-import { gate } from '../turn/kit.ts'
-import { openCorpus, temporaryFolder } from './kit.ts'
+import { filled, found, KELP, MOORING, openCorpus, TIDE, temporaryFolder, withoutPrivileges } from './kit.ts'
 import { pdfOf } from './pdf-of.ts'
-
-const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
-const TIDE = 'The tide gauge at Port Nérée was moved in May 1998. Since then it reads 12 cm too high.'
-const MOORING = 'A mooring consists of an anchor, a chain and a buoy. The chain is inspected every spring.'
-
-async function filled(): Promise<SqliteCorpus> {
-  const corpus = openCorpus()
-  await corpus.add([
-    { source: 'kelp.txt', content: KELP },
-    { source: 'tide.md', content: `# Tides\n\n${TIDE}` },
-    { source: 'mooring.txt', content: MOORING },
-  ])
-  return corpus
-}
-
-const found = async (corpus: SqliteCorpus, query: string, options = {}) =>
-  (await corpus.search(query, options)).map(({ source }) => source)
+import { bodyXml, docxParts, paragraph, WORD, zipOf } from './raw-files.ts'
 
 describe('a search', () => {
   it('finds the passage with the words of the question, with its place', async () => {
@@ -275,6 +255,25 @@ describe('adding', () => {
     expect(progress).toEqual(['0/6', '1/6', '2/6', '3/6', '4/6', '5/6', '6/6'])
   })
 
+  it.skipIf(process.platform === 'win32')('says which folders may not be read', async () => {
+    const folder = temporaryFolder()
+    const closed = join(folder, 'closed')
+    mkdirSync(closed)
+    writeFileSync(join(folder, 'a.txt'), KELP)
+    writeFileSync(join(closed, 'b.txt'), TIDE)
+    chmodSync(folder, 0o755)
+    chmodSync(closed, 0)
+    const corpus = openCorpus()
+    await withoutPrivileges(async () => {
+      const { added, skipped } = await corpus.add([folder])
+      expect(added.map(({ source }) => source)).toEqual([join(folder, 'a.txt')])
+      expect(skipped).toEqual([
+        { source: closed, code: 'unreadable', reason: expect.stringContaining('permission denied') },
+      ])
+    })
+    chmodSync(closed, 0o755)
+  })
+
   it('leaves unchanged documents alone, and replaces changed ones', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'a.txt')
@@ -421,6 +420,29 @@ describe('adding', () => {
     expect([added.length, unchanged.length]).toEqual([6 - kept, kept])
   })
 
+  it.each([undefined, {}, { pages: 'text' }, { pages: [7] }])(
+    'names a parser that returns %j and no pages',
+    async (parsed) => {
+      const parser = { id: 'own-1', extensions: ['own'], parse: async () => parsed as never }
+      const corpus = openCorpus({ parsers: [parser] })
+      await expect(corpus.add([{ source: 'a.own', content: 'x' }])).rejects.toMatchObject({
+        code: 'option-failed',
+        message: 'The parser "own-1" must return { pages }, with the text of each page.',
+      })
+    },
+  )
+
+  it('reads all of a Markdown text that begins with a rule, and leaves out metadata alone', async () => {
+    const corpus = openCorpus()
+    const { added } = await corpus.add([
+      { source: 'rule.md', content: `---\n\n${KELP}\n\n---\n\n${TIDE}` },
+      { source: 'metadata.md', content: `---\ntitle: Moorings\nauthor: Petrel\n---\n${MOORING}` },
+    ])
+    expect(added.map(({ title }) => title)).toEqual(['rule.md', 'Moorings'])
+    expect(await found(corpus, 'kelp holdfast')).toEqual(['rule.md'])
+    expect(await found(corpus, 'petrel')).toEqual([])
+  })
+
   it('reports the errors of a parser by their code', async () => {
     const parser = (error: Error): Parser => ({
       id: 'own',
@@ -450,143 +472,6 @@ it('a removed document is not found any more', async () => {
   expect(await corpus.documents()).toHaveLength(2)
 })
 
-describe('the file', () => {
-  it('is shared by several connections', async () => {
-    const path = join(temporaryFolder(), 'corpus.db')
-    const [one, two] = [openCorpus({}, path), openCorpus({}, path)]
-    await Promise.all([
-      one.add([{ source: 'kelp.txt', content: KELP }]),
-      two.add([{ source: 'tide.txt', content: TIDE }]),
-      two.add([{ source: 'kelp.txt', content: KELP }]),
-    ])
-    expect(await found(one, 'tide')).toEqual(['tide.txt'])
-    expect(await found(two, 'kelp')).toEqual(['kelp.txt'])
-  })
-
-  it('is searched in one state, whatever another connection writes meanwhile', async () => {
-    const path = join(temporaryFolder(), 'corpus.db')
-    const corpus = openCorpus({}, path)
-    await corpus.add([{ source: 'a.txt', content: KELP }])
-    const other = new DatabaseSync(path)
-    const searching = corpus.search('kelp holdfast')
-    // As if the document was replaced: the number of a removed passage is given to a new one.
-    other.prepare('UPDATE passage SET text = ?').run(TIDE)
-    other.exec('DELETE FROM passage_text')
-    other.prepare("INSERT INTO passage_text (rowid, text, title) VALUES (1, ?, '')").run(TIDE)
-    other.close()
-    expect((await searching).map(({ text }) => text)).not.toContain(TIDE)
-    expect(await found(corpus, 'tide gauge')).toEqual(['a.txt'])
-  })
-
-  it('may be opened for reading only, if it is there', async () => {
-    const path = join(temporaryFolder(), 'corpus.db')
-    expect(() => openCorpus({ readOnly: true }, path)).toThrow('There is no corpus at')
-    const corpus = openCorpus({}, path)
-    await corpus.add([{ source: 'kelp.txt', content: KELP }])
-    const reader = openCorpus({ readOnly: true }, path)
-    expect(await found(reader, 'kelp')).toEqual(['kelp.txt'])
-    await expect(reader.add([{ source: 'tide.txt', content: TIDE }])).rejects.toMatchObject({
-      code: 'store-read-only',
-    })
-  })
-
-  it('of another kind or version is refused and left as it is', async () => {
-    const folder = temporaryFolder()
-    const foreign = join(folder, 'foreign.db')
-    new DatabaseSync(foreign).exec('CREATE TABLE mine (a)')
-    expect(() => openCorpus({}, foreign)).toThrow('is a SQLite database, but no corpus of Holdfast')
-    const text = join(folder, 'text.db')
-    writeFileSync(text, 'This is a text and no database. '.repeat(100))
-    expect(() => openCorpus({}, text)).toThrow('is no SQLite database')
-    const newer = join(folder, 'newer.db')
-    await openCorpus({}, newer).close()
-    const db = new DatabaseSync(newer)
-    db.exec('PRAGMA user_version = 3')
-    db.close()
-    expect(() => openCorpus({}, newer)).toThrow(
-      'has version 3 of the corpus format, and this Holdfast knows version 2',
-    )
-    expect(() => openCorpus({}, folder)).toThrow('is no regular file')
-    expect(() => openCorpus({}, '')).toThrow('needs the plain path of a file')
-  })
-
-  it('of version 1 is indexed again when it is opened to write, and can be read before', async () => {
-    const path = join(temporaryFolder(), 'old.db')
-    const texts = ['The kelp is brown.', 'x दिन y', 'x άνθρωπος y']
-    const fresh = openCorpus({}, path)
-    await fresh.add(texts.map((content, at) => ({ source: `${at}.txt`, title: `Title${at}`, content })))
-    await fresh.close()
-    const db = new DatabaseSync(path)
-    db.exec(
-      `DROP TABLE passage_text;
-       CREATE VIRTUAL TABLE passage_text USING fts5(
-         text, title, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-       );
-       INSERT INTO passage_text (rowid, text, title)
-         SELECT p.id, p.text, d.title FROM passage p JOIN document d ON d.id = p.document;
-       PRAGMA user_version = 1`,
-    )
-    db.close()
-    const reader = openCorpus({ readOnly: true }, path)
-    expect(await found(reader, 'kelp')).toEqual(['0.txt'])
-    expect(await found(reader, 'दान')).toEqual(['1.txt'])
-    await reader.close()
-    const corpus = openCorpus({}, path)
-    expect(await found(corpus, 'kelp')).toEqual(['0.txt'])
-    expect(await found(corpus, 'title2')).toEqual(['2.txt'])
-    expect(await found(corpus, 'दान')).toEqual([])
-    expect(await found(corpus, 'दिन')).toEqual(['1.txt'])
-    expect(await found(corpus, 'ΑΝΘΡΩΠΟΣ')).toEqual(['2.txt'])
-  })
-
-  it('cannot be used after it was closed', async () => {
-    const corpus = await filled()
-    await corpus.close()
-    await corpus.close()
-    await expect(corpus.search('kelp')).rejects.toMatchObject({ code: 'store-closed' })
-  })
-
-  it('that is closed while documents are added says so', async () => {
-    let [reached, held] = [gate(), gate()]
-    const wait = async (): Promise<void> => {
-      reached.resolve()
-      await held.promise
-    }
-    const parser: Parser = {
-      id: 'held',
-      extensions: ['txt'],
-      parse: async () => {
-        await wait()
-        throw new DocumentError('too-complex', 'It ended.')
-      },
-    }
-    const embedding: EmbeddingModel = {
-      ...{ provider: 'test', modelId: 'held' },
-      doEmbed: async ({ values }) => {
-        await wait()
-        return { embeddings: values.map(() => [1]) }
-      },
-    }
-    for (const [options, source] of [
-      [{ parsers: [parser] }, 'a.txt'],
-      [{ embedding }, 'a.md'],
-    ] as const) {
-      ;[reached, held] = [gate(), gate()]
-      const corpus = openCorpus(options)
-      const adding = corpus.add([{ source, content: KELP }])
-      await reached.promise
-      await corpus.close()
-      held.resolve()
-      await expect(adding).rejects.toMatchObject({ code: 'store-closed' })
-    }
-  })
-
-  it('has options with names that are checked', () => {
-    expect(() => openCorpus({ readonly: true } as never)).toThrow('Did you mean readOnly?')
-    expect(() => openCorpus({ limits: { byte: 1 } as never })).toThrow('Did you mean bytes?')
-  })
-})
-
 describe('a document that takes too much', () => {
   it('is skipped when its time is over, and the next one is read', async () => {
     const corpus = openCorpus({ limits: { timeoutMs: 1 } })
@@ -606,6 +491,19 @@ describe('a document that takes too much', () => {
     })
     await expect(adding).rejects.toThrow('enough')
     expect((await corpus.add([{ source: 'good.html', content: `<p>${KELP}` }])).added).toHaveLength(1)
+  })
+
+  it('of Word is measured by its text, not by its styles', async () => {
+    const corpus = openCorpus({ limits: { characters: 100 } })
+    const styles = `<w:styles ${WORD}>${'<w:style w:styleId="plain"/>'.repeat(1000)}</w:styles>`
+    const wordFile = (text: string): Buffer =>
+      zipOf([...docxParts(bodyXml(paragraph(text))), { name: 'word/styles.xml', content: styles }])
+    const { added, skipped } = await corpus.add([
+      { source: 'short.docx', content: wordFile(KELP) },
+      { source: 'long.docx', content: wordFile(KELP.repeat(2)) },
+    ])
+    expect(added.map(({ source }) => source)).toEqual(['short.docx'])
+    expect(skipped.map(({ reason }) => reason)).toEqual(['The document has more than 100 characters.'])
   })
 
   it('may be over a limit of bytes, characters or pages', async () => {

@@ -114,8 +114,19 @@ describe('a corpus with an embedding model', () => {
         SOURCES.slice(0, 1),
       )
     await expect(wrong([])).rejects.toThrow('it returned no 1 vectors of one length')
+    for (const none of [undefined, 'text', [undefined]])
+      await expect(wrong(none as never)).rejects.toThrow('it returned no 1 vectors of one length')
     await expect(wrong([[Number.NaN]])).rejects.toThrow('it returned no 1 vectors')
     await expect(wrong([[]])).rejects.toThrow('it returned no 1 vectors')
+  })
+
+  it('takes vectors of models that run in the process', async () => {
+    const doEmbed = async ({ values }: { readonly values: readonly string[] }) => ({
+      embeddings: values.map(() => Float32Array.of(1, 0) as unknown as number[]),
+    })
+    const corpus = openCorpus({ embedding: { ...topicModel(), doEmbed } })
+    await corpus.add(SOURCES.slice(0, 1))
+    expect(await corpus.search('anything')).toHaveLength(1)
   })
 
   it('removes the vectors of a removed document', async () => {

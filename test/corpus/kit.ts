@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
+import type { PassageQuery } from '../../src/corpus/port.ts'
 import {
   type SqliteCorpus,
   type SqliteCorpusOptions,
@@ -30,4 +31,38 @@ export function openCorpus(
   const corpus = sqliteCorpus(path, options)
   open.push(corpus)
   return corpus
+}
+
+/** Runs as a user without special rights: root may read and write everything. */
+export async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+export const KELP = 'Kelp holds on to rock by its holdfast. A holdfast of giant kelp weighs up to 3 kg.'
+export const TIDE = 'The tide gauge at Port Nérée was moved in May 1998. Since then it reads 12 cm too high.'
+export const MOORING =
+  'A mooring consists of an anchor, a chain and a buoy. The chain is inspected every spring.'
+
+export async function filled(): Promise<SqliteCorpus> {
+  const corpus = openCorpus()
+  await corpus.add([
+    { source: 'kelp.txt', content: KELP },
+    { source: 'tide.md', content: `# Tides\n\n${TIDE}` },
+    { source: 'mooring.txt', content: MOORING },
+  ])
+  return corpus
+}
+
+export async function found(
+  corpus: SqliteCorpus,
+  query: string,
+  options: PassageQuery = {},
+): Promise<readonly string[]> {
+  return (await corpus.search(query, options)).map(({ source }) => source)
 }

@@ -132,7 +132,7 @@ export function zipOf(zipParts: readonly ZipPart[]): Buffer {
 }
 
 const RELATION = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
-const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+export const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 /** The text of one paragraph. */
 export function paragraph(text: string): string {

@@ -92,6 +92,23 @@ describe('an exploration', () => {
     expect([0, 1, 2, 3].map(prompt).join('')).not.toContain('earlier report')
   })
 
+  test('reads a file whose name begins with a quote, and never its own report', async () => {
+    const cwd = folder({ '"odd.md': 'An odd file.\n', 'notes/report.md': 'An earlier report.\n' })
+    for (const reportPath of ['./notes/report.md', join(cwd, 'notes/report.md')]) {
+      const { run, prompt } = explore(['One.', '# New'], { cwd, reportPath })
+      expect((await run()).files.map(({ path }) => path)).toEqual(['"odd.md'])
+      expect(prompt(0)).toContain('An odd file.')
+    }
+  })
+
+  test.each([{}, { bytes: 0 }, { lines: 1.5 }, { bytes: 9, lines: 9 }])(
+    'refuses the preview %j, with which it would read nothing',
+    async (preview) => {
+      const { run } = explore([], { preview: preview as never })
+      await expect(run()).rejects.toThrow('preview must be { bytes } or { lines }, a whole number from 1 on')
+    },
+  )
+
   test('reads at most maxFiles, and lists the others', async () => {
     const { run, prompt } = explore(['One.', '# Short'], { maxFiles: 1 })
     const { files } = await run()

@@ -96,6 +96,17 @@ describe('reflexion', () => {
     expect(prompt(1)).toContain('BEGIN')
   })
 
+  test('a conversation keeps its question: another one is refused', async () => {
+    const { run, store } = reflect([draft('Long ago.', ['q'])], { maxIterations: 0 })
+    await run()
+    const other = reflect([], { question: 'Who built it?', store })
+    await expect(other.run()).rejects.toMatchObject({
+      code: 'invalid-option',
+      message: expect.stringContaining('"x" answers "When was it?"'),
+    })
+    expect(await run()).toMatchObject({ answer: 'Long ago.', ended: 'done' })
+  })
+
   test('every limit returns the best answer so far, and a second call goes on', async () => {
     const replies = [draft('Long ago.', ['q1']), revision('In 1900.', [])]
     const steps = reflect(replies, { limits: { steps: 2 } })

@@ -32,6 +32,13 @@ describe('the verdict in a reply', () => {
     expect(verdictIn(text)).toEqual({ verified, unmet, evidence })
   })
 
+  test('is found beside a loop of empty lines in a time that grows with their number alone', () => {
+    const lines = '\n'.repeat(500_000)
+    expect(verdictIn(`${lines}VERIFIED: fine`)).toEqual({ verified: true, unmet: [], evidence: ['fine'] })
+    expect(verdictIn(`VERIFIED: fine${lines}The end.`)?.verified).toBe(true)
+    expect(verdictIn(`VERIFIED: fine${lines}NOT_VERIFIED: no`)).toBeUndefined()
+  })
+
   test.each([
     [''],
     ['All good!'],

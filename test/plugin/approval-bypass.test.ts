@@ -74,6 +74,9 @@ describe('a rule that allows a tool beside a rule for its commands', () => {
       'fakeroot rm x',
     ],
     ...["git -c 'alias.x=!rm' x", 'git -c core.fsmonitor=./evil status', 'git -C x config a b'],
+    ...['poetry run rm x', 'pipenv run rm x', 'bundle exec rm x', 'conda run rm x', 'mise exec rm x'],
+    ...['rustup run stable rm x', 'pyenv exec rm x', 'composer exec rm x', 'ip netns exec a rm x'],
+    ...['cross-env A=1 rm x', 'dumb-init rm x', 'caffeinate rm x', 'chronic rm x', 'cpulimit rm x'],
     ...[
       'npm --silent exec x',
       'split --filter=./evil x',

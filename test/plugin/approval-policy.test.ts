@@ -382,6 +382,15 @@ describe('rules for paths', () => {
     expect(await decided(rules, 'write', { path })).toEqual({ decision: 'deny' })
   })
 
+  it('deny a name in any form of its letters, as file systems find it', async () => {
+    const deny: ApprovalRule = { tool: 'write', path: ['Clés/**', '?.key'], decision: 'deny' }
+    const about = async (path: string) =>
+      (await decided([{ tool: 'write', decision: 'allow' }, deny], 'write', { path }))?.decision
+    for (const path of ['Clés/a', 'Clés/a'.normalize('NFD'), 'CLÉS/a', 'é.key'.normalize('NFD'), '😀.KEY'])
+      expect([path, await about(path)]).toEqual([path, 'deny'])
+    expect(await about('Cles/a')).toBe('allow')
+  })
+
   it('look at where links lead', async () => {
     mkdirSync(join(folder, 'src/real'), { recursive: true })
     mkdirSync(join(folder, 'keys'), { recursive: true })

@@ -26,6 +26,12 @@ const VERDICTS: Readonly<Record<number, Verdict>> = {
   26: { code: 'store-foreign', text: 'is no SQLite database. It was left as it is; choose another path.' },
 }
 
+/** True if SQLite may not write beside a file, or not create a file there. */
+export function isNotWritable(error: unknown): boolean {
+  const { errcode } = Object(error) as { readonly errcode?: unknown }
+  return typeof errcode === 'number' && [8, 14].includes(errcode & 0xff)
+}
+
 /** Errors that are not SQLite's pass unchanged. */
 export function translate(error: unknown, path: string): unknown {
   const { errcode, message } = error as { errcode?: unknown; message: string }
@@ -44,6 +50,13 @@ export function translate(error: unknown, path: string): unknown {
 export function foreignFile(path: string): HoldfastError {
   return new HoldfastError('store-foreign', {
     message: `${path} is a SQLite database, but no corpus of Holdfast. It was left as it is; choose another path.`,
+    details: { path },
+  })
+}
+
+export function unreadLog(path: string): HoldfastError {
+  return new HoldfastError('store-read-only', {
+    message: `${path} has a log ${path}-wal, which cannot be read in a folder that this user may not write to. Open it once with write access, and close it.`,
     details: { path },
   })
 }

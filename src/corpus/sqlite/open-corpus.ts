@@ -1,9 +1,10 @@
 /** Opens the file of a corpus, and creates its tables in a new one. A file of another kind or version is left as it is. */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../protocol/index.ts'
 import { indexText } from '../search-text.ts'
-import { foreignFile, otherVersion, translate } from './corpus-errors.ts'
+import { foreignFile, isNotWritable, otherVersion, translate, unreadLog } from './corpus-errors.ts'
 import { type DatabaseSync, loadSqlite } from './node-sqlite.ts'
 
 export interface OpenOptions {
@@ -44,20 +45,53 @@ const TABLES = `
 
 export function openCorpus(path: string, options: OpenOptions): DatabaseSync {
   checkPath(path, options)
-  const { DatabaseSync } = loadSqlite()
-  let db: DatabaseSync | undefined
   try {
-    const { readOnly, busyMs, allowExtension } = options
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
-    db = new DatabaseSync(path, { timeout: busyMs, readOnly, allowExtension })
+    return options.readOnly ? openToRead(path, options) : openToWrite(path, options)
+  } catch (error) {
+    throw translate(error, path)
+  }
+}
+
+function openToWrite(path: string, options: OpenOptions): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true })
+  return opened(path, options, (db) => {
     const version = versionOf(db, path)
-    if (version === 0 && readOnly) throw foreignFile(path)
-    if (!readOnly) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    if (version < VERSION && !readOnly) makeCurrent(db, path)
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    if (version < VERSION) makeCurrent(db, path)
+  })
+}
+
+/**
+ * SQLite creates a small file beside the database to read it. Where it may not, and there is no log, no process is writing,
+ * and the file can be read as immutable.
+ */
+function openToRead(path: string, options: OpenOptions): DatabaseSync {
+  const check = (db: DatabaseSync): void => {
+    if (versionOf(db, path) === 0) throw foreignFile(path)
+  }
+  try {
+    return opened(path, options, check)
+  } catch (error) {
+    if (!isNotWritable(error)) throw error
+    if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) throw unreadLog(path)
+    return opened(`${pathToFileURL(path).href}?immutable=1`, options, check)
+  }
+}
+
+/** A connection that has passed a check. */
+function opened(
+  path: string,
+  { readOnly, busyMs, allowExtension }: OpenOptions,
+  check: (db: DatabaseSync) => void,
+): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  const db = new DatabaseSync(path, { timeout: busyMs, readOnly, allowExtension })
+  try {
+    check(db)
     return db
   } catch (error) {
-    db?.close()
-    throw translate(error, path)
+    db.close()
+    throw error
   }
 }
 

@@ -71,7 +71,7 @@ function parsed(html: string, { parse }: Packages): DomDocument {
 
 /** A page may have its title without a head around it; drawings have titles, too. */
 function titleOf(document: DomDocument): string {
-  return document.querySelector(':not(svg) > title')?.textContent ?? ''
+  return document.querySelector('title:not(svg *)')?.textContent ?? ''
 }
 
 function isBounded(document: DomDocument): boolean {

@@ -64,13 +64,15 @@ function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`
 }
 
-/** A `%` that begins no escape stands for itself. */
+/** A `%` that begins no escape, or one of no character, stands for itself. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return decodeURIComponent(text.replaceAll(/%(?![\da-f]{2})/gi, '%25'))
-  }
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return escapes
+    }
+  })
 }
 
 const MOST_ENGINES = 5

@@ -1,4 +1,5 @@
 /** Explores a folder: lists its files, reads them in batches, takes notes of each batch, and writes a report from them. */
+import { relative, resolve, sep } from 'node:path'
 import { agentNode } from '../../agent/index.ts'
 import {
   type Channel,
@@ -19,6 +20,7 @@ import {
   checkOptions,
   defined,
   HoldfastError,
+  invalidOption,
   type JsonObject,
   type OptionSet,
   type Usage,
@@ -125,6 +127,7 @@ export async function exploration(options: ExplorationOptions): Promise<Explorat
   if (options.model === undefined)
     throw new HoldfastError('invalid-option', { message: 'exploration() needs a model.' })
   checkLanguageModel(options.model, 'take notes of files')
+  checkPreview(options.preview)
   const { cwd = '.', reportPath = DEFAULT_REPORT } = options
   const tools = await fileTools(cwd, ['list_files', 'read_file', 'write_to_file'])
   const explorer: Explorer = { ...options, tools, reportPath }
@@ -138,6 +141,13 @@ export async function exploration(options: ExplorationOptions): Promise<Explorat
     notes,
     ...run,
   }
+}
+
+function checkPreview(preview: ExplorationPreview = DEFAULT_PREVIEW): void {
+  const [[unit, most] = ['', 0], ...others] = Object.entries(preview)
+  const isUnit = unit === 'bytes' || unit === 'lines'
+  if (isUnit && others.length === 0 && Number.isSafeInteger(most) && most >= 1) return
+  throw invalidOption('preview', 'must be { bytes } or { lines }, a whole number from 1 on')
 }
 
 interface Explorer extends ExplorationOptions {
@@ -179,12 +189,14 @@ function toRead(files: readonly ExploredFile[]): readonly ExploredFile[] {
 }
 
 async function listAll(explorer: Explorer, context: NodeContext): Promise<Update> {
-  const { maxFiles = DEFAULT_FILES, fullReadBytes = MOST_FULL_BYTES, reportPath } = explorer
+  const { maxFiles = DEFAULT_FILES, fullReadBytes = MOST_FULL_BYTES, cwd = '.' } = explorer
   const [result] = await callFiles(context, {
     tools: explorer.tools,
     calls: [{ tool: 'list_files', args: { path: '.', recursive: true } }],
   })
   const listing = resultText(result)
+  // As the listing has it.
+  const reportPath = relative(cwd, resolve(cwd, explorer.reportPath)).split(sep).join('/')
   const limits = { maxFiles, fullReadBytes: Math.min(fullReadBytes, MOST_FULL_BYTES), reportPath }
   return { files: inventoryFrom(listing, limits), notShown: notShownIn(listing) }
 }

@@ -60,7 +60,7 @@ export function tierOf(bytes: number): SizeTier {
 export interface InventoryOptions {
   readonly maxFiles: number
   readonly fullReadBytes: number
-  /** The report itself is no part of what is explored. */
+  /** As the listing has it: the report itself is no part of what is explored. */
   readonly reportPath: string
 }
 

@@ -52,12 +52,17 @@ function isEmpty(value: Json | undefined): boolean {
   )
 }
 
-/** No name in quotes: JSON that is cut off or broken is no verdict in words. */
-const WORDS = /^[\s*_#>`"-]*(not[_ -]?)?verified[*_`]*\s*:[*_`]*[ \t]*(.*)$/gim
+/**
+ * No name in quotes: JSON that is cut off or broken is no verdict in words. Blanks before it stay in its line: from each of many
+ * empty lines, all the others would take the square of their number.
+ */
+const WORDS = /^(?:[^\S\n]|[*_#>`"-])*(not[_ -]?)?verified[*_`]*\s*:[*_`]*[ \t]*(.*)$/gim
 /** `Verified: false` is the value of a field, in place of a reason. */
 const FALSE = /^false\b[.\s]*/i
 /** The words after `VERIFIED:` deny it, or might: `No tests pass`, `No problems`. */
-const DENIED = /^\W*(?:no|not|none|never|fail\w*)\b|^[❌✗✘]|(?:^|\n)\W*unmet\w*\W*:/iu
+const DENIED = /^\W*(?:(?:no|not|none|never|fail\w*)\b|unmet\w*\W*:)|^[❌✗✘]/iu
+/** So does a line after it. */
+const UNMET = /^[^\w\n]*unmet\w*[^\w\n]*:/imu
 
 function wordsIn(text: string): Verdict[] {
   const found = [...text.matchAll(WORDS)].map(({ 1: not, 2: first = '', index, 0: line }) => {
@@ -66,7 +71,9 @@ function wordsIn(text: string): Verdict[] {
     const said = isFalse ? rest.replace(FALSE, '') : rest
     return { verified: not === undefined && !isFalse, said }
   })
-  if (found.some(({ verified, said }) => verified && DENIED.test(said))) return []
+  const claims = found.filter(({ verified }) => verified)
+  // The words after the first one end with those after the others.
+  if (claims.some(({ said }) => DENIED.test(said)) || UNMET.test(claims[0]?.said ?? '')) return []
   return found.map(({ verified, said }) => {
     const texts = textsIn(said)
     return { verified, unmet: verified ? [] : texts, evidence: verified ? texts : [] }

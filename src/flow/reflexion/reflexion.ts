@@ -17,7 +17,14 @@ import {
   value,
 } from '../../graph/index.ts'
 import { type ModelOptions, tokenCounter } from '../../model/index.ts'
-import { checkOptions, defined, HoldfastError, type OptionSet, type Usage } from '../../protocol/index.ts'
+import {
+  checkOptions,
+  defined,
+  HoldfastError,
+  type OptionSet,
+  quote,
+  type Usage,
+} from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
 import { fileTools, saveReport } from '../file-calls.ts'
@@ -124,7 +131,13 @@ export async function reflexion(options: ReflexionOptions): Promise<ReflexionRes
   const tools = reportPath === undefined ? [] : await fileTools(cwd, ['read_file', 'write_to_file'])
   const compile = (graphOptions: GraphOptions): Graph<ReflexionChannels> =>
     build({ ...options, tools }, graphOptions)
-  const { state, ...run } = await runFlow({ compile, input: { question } }, options)
+  const check = ({ question: begun = question }: State, contextId: string): void => {
+    if (begun === question) return
+    throw new HoldfastError('invalid-option', {
+      message: `The conversation ${quote(contextId)} answers ${quote(begun)}. Give another contextId for another question.`,
+    })
+  }
+  const { state, ...run } = await runFlow({ compile, input: { question }, check }, options)
   const { draft, iterations, searches, report, isWritten } = state
   return {
     answer: draft?.answer ?? null,

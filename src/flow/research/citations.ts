@@ -48,11 +48,11 @@ export function readAnswer(
 ): ReadAnswer {
   const claims: Claim[] = []
   const invented = new Set<number>()
-  let isCode = false
-  const lines = text.split('\n').map((line): AnswerLine => {
-    const isFence = line.trimStart().startsWith('```')
-    if (isFence) isCode = !isCode
-    if (isFence || isCode || /^[\s:|-]*$/.test(line)) return { prefix: line, parts: [] }
+  const written = text.split('\n')
+  const isCode = codeLines(written)
+  const lines = written.map((line, at): AnswerLine => {
+    if (isCode(at) || /^[\s:|-]*$/.test(line)) return { prefix: line, parts: [] }
+    if (isFence(line)) return { prefix: '', parts: [] }
     // A heading states nothing that a source could support.
     if (line.trimStart().startsWith('#')) return { prefix: withoutCitations(line), parts: [] }
     const prefix = PREFIX.exec(line)?.[0] ?? ''
@@ -73,6 +73,19 @@ export function readAnswer(
   return { lines, claims, invented: [...invented].toSorted((a, b) => a - b) }
 }
 
+function isFence(line: string): boolean {
+  return line.trimStart().startsWith('```')
+}
+
+/** Which lines are code, with their fences. A fence that is never closed makes none, so that nothing escapes the check. */
+function codeLines(lines: readonly string[]): (at: number) => boolean {
+  const fences = lines.flatMap((line, at) => (isFence(line) ? [at] : []))
+  const code = new Set<number>()
+  for (let pair = 0; pair + 1 < fences.length; pair += 2)
+    for (let at = fences[pair] ?? 0; at <= (fences[pair + 1] ?? 0); at++) code.add(at)
+  return (at) => code.has(at)
+}
+
 /** `It is deep. [1]` becomes `It is deep [1].` */
 function withEarlyCitations(line: string): string {
   return line.replaceAll(LATE, (_, end: string, cited: string) => ` ${cited.trim()}${end} `).trim()
@@ -81,6 +94,11 @@ function withEarlyCitations(line: string): string {
 function isClaim(sentence: string): boolean {
   if (/[:?]\W*$/.test(sentence.slice(-8)) || ABSENCE.test(sentence)) return false
   return contentStems(sentence).length >= LEAST_CLAIM_WORDS
+}
+
+/** True if the first sentence cites a source: `Not found in the plan, but the survey gives it [1]` is an answer. */
+export function citesFirst(text: string): boolean {
+  return numbersIn(sentencesOf(text)[0] ?? '').length > 0
 }
 
 const MOST_RANGE = 20

@@ -60,10 +60,15 @@ export function statedConflicts(claims: readonly Claim[], { conflicts }: Task): 
   return conflicts.filter(({ first, second }) => isStated(first) || isStated(second))
 }
 
-/** Adds the statements of each conflict of which the text cites but one side. */
-export function withConflicts(text: string, conflicts: readonly Conflict[], { conflict }: Texts): string {
+/** Adds the statements of each conflict of which the claims of the text cite but one side. */
+export function withConflicts(
+  text: string,
+  { claims, conflicts }: { readonly claims: readonly Claim[]; readonly conflicts: readonly Conflict[] },
+  { conflict }: Texts,
+): string {
+  const cited = claims.flatMap((claim) => claim.cited)
   const open = conflicts.filter(
-    ({ first, second }) => ![first, second].every(({ item }) => text.includes(`[${item.number}]`)),
+    ({ first, second }) => ![first, second].every(({ item }) => cited.includes(item.number)),
   )
   const lines = open.map(
     ({ first, second }) => `${conflict} ${statementText(first)} ${statementText(second)}`,

@@ -4,7 +4,7 @@ import { checkOptions } from '../../protocol/index.ts'
 import { jsonIn } from '../../turn/index.ts'
 import { BaseAgent } from './base-agent.ts'
 import { callModel, programMessage, saysNotFound } from './call-model.ts'
-import { type ReadAnswer, readAnswer, withoutCitations, writeAnswer } from './citations.ts'
+import { citesFirst, type ReadAnswer, readAnswer, withoutCitations, writeAnswer } from './citations.ts'
 import {
   answeredUpdate,
   type Draft,
@@ -56,7 +56,11 @@ export class SynthesisAgent extends BaseAgent {
     const own = readAnswer(draft.text, evidence, this.#threshold)
     const refuted = await this.#refuted(own, evidence, context)
     const conflicts = statedConflicts(own.claims, task)
-    const read = readAnswer(withConflicts(draft.text, conflicts, texts), evidence, this.#threshold)
+    const read = readAnswer(
+      withConflicts(draft.text, { claims: own.claims, conflicts }, texts),
+      evidence,
+      this.#threshold,
+    )
     const checked = writeAnswer(read, { evidence, marks: texts.marks, refuted })
     return answeredUpdate({ ...checked, invented: read.invented, conflicts }, draft, task)
   }
@@ -72,8 +76,8 @@ export class SynthesisAgent extends BaseAgent {
     )
     if (reply instanceof Error)
       return { text: extracted(task), note: texts.extractiveAfterFailure(reply.message) }
-    const text = textOf(reply).trim()
-    if (saysNotFound(text) || text === '') return { text: '', note: '' }
+    const text = withoutFence(textOf(reply).trim())
+    if (text === '' || (saysNotFound(text) && !citesFirst(text))) return { text: '', note: '' }
     return { text, note: '', refused: texts.notFoundButWritten }
   }
 
@@ -114,6 +118,12 @@ export class SynthesisAgent extends BaseAgent {
     const numbers = unsupportedIn(textOf(reply))
     return new Set(cited.flatMap(({ at }, index) => (numbers.includes(index + 1) ? [at] : [])))
   }
+}
+
+/** Some models write the whole answer as a block of Markdown code. */
+function withoutFence(text: string): string {
+  const [, inside] = /^```(?:markdown|md)?[^\S\n]*\n([^]*?)\n```$/i.exec(text) ?? []
+  return inside === undefined || inside.includes('```') ? text : inside.trim()
 }
 
 /** The numbers of a reply such as `{"unsupported": [2]}`; none if it cannot be read. */

@@ -51,7 +51,7 @@ export class Context {
   readonly id: number
   parent: Context | undefined
   head: Head
-  readonly rows: RowList = new RowList()
+  readonly rows: RowList<Row> = new RowList()
   readonly inbox: Map<string, InboxFact> = new Map()
   /** Keys of the untaken inbox entries, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()

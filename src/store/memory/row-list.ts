@@ -1,7 +1,5 @@
-/** The rows of one conversation by position, in a list: positions are dense, and pruned ones leave a hole. */
-import type { Row } from './context.ts'
-
-export class RowList {
+/** The rows of one conversation by position. Positions are dense, and a pruned row leaves a hole. */
+export class RowList<Row extends { readonly seq: number }> {
   #first = 1
   #rows: (Row | undefined)[] = []
 

@@ -63,8 +63,8 @@ describe('a request', () => {
 
   it('to SearXNG takes a percent sign of a password as it is', async () => {
     const { web, sent } = await world({ vendor: [{ body: SEARXNG }] })
-    await searxng({ url: 'http://me:100%@vendor.example', ...EXCERPTS, ...web }).search('kelp')
-    const expected = `Basic ${Buffer.from('me:100%').toString('base64')}`
+    await searxng({ url: 'http://me:100%%E9%40@vendor.example', ...EXCERPTS, ...web }).search('kelp')
+    const expected = `Basic ${Buffer.from('me:100%%E9%40').toString('base64')}`
     expect(sent[0]?.headers.authorization).toBe(expected)
   })
 

@@ -121,6 +121,15 @@ test('numbers that no source has are removed and reported, the others are number
   ])
 })
 
+test('code is left alone, and text behind a fence that is never closed is checked', () => {
+  const code = ['```js', 'const [first] = tides[0]', '```']
+  const claim = 'The gate of the dock opens 2 hours before high tide'
+  expect(check([...code, `${claim} [3].`, '```', `${claim} [9].`].join('\n'))).toMatchObject({
+    text: [...code, `${claim} [1].`, '', `${claim}. (uncited)`].join('\n'),
+    invented: [9],
+  })
+})
+
 test('ranges and several numbers count, and a year or a list index is no citation', () => {
   const { sources, claims } = check(
     'The harbour dries out, oysters are grown, and the dock has a gate [1-3]. In 1998 [sic] it was so.',
@@ -160,6 +169,15 @@ describe('answers of a model', () => {
       /^\*\*Not found\.\*\*.*\n\nThe model wrote an answer without a single source/,
     )
     expect(state).toMatchObject({ confidence_score: 0, context: { sources: [] } })
+  })
+
+  test.each([
+    '```markdown\nAt low tide it dries out [1].\n```',
+    'Not found in the survey, but at low tide the harbour of Cancale dries out [1].',
+  ])('an answer with a source is shown, whatever surrounds it: %s', async (synthesis) => {
+    const { state } = await ask({ synthesis })
+    expect(state.context.sources).toMatchObject([{ number: 1, title: 'Harbours of the bay', page: 2 }])
+    expect(state.final_answer).not.toContain('```')
   })
 
   test('a claim that the model’s own check refutes is marked, although its words fit', async () => {
@@ -209,6 +227,14 @@ describe('answers of a model', () => {
       'Harbours of the bay, page 2: The harbour of Cancale is 4 metres deep at high tide. / Survey of 1998, page 2: The harbour of Cancale is 6 metres deep at high tide.',
     ])
     expect(state.confidence_score).toBeLessThan(0.5)
+  })
+
+  test('both sides of a conflict may be cited in one pair of brackets', async () => {
+    const synthesis = 'The harbour of Cancale is 4 or 6 metres deep at high tide [1, 2].'
+    const flow = researchAssistant({ corpus: memoryCorpus(), model: researchModel({ synthesis }) })
+    const content = 'How deep is the harbour of Cancale at high tide?'
+    const { state } = await flow.invoke({ messages: { role: 'user', content } })
+    expect(state.final_answer).toContain('[1][2].\n\n**The sources disagree:** [1], [2].')
   })
 
   test('a year of the question that no cited source has is named', async () => {
