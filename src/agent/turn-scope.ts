@@ -3,6 +3,7 @@ import { chain } from '../base/index.ts'
 import { approvalsAround, idsAround, type JournalState } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
 import type { JournalView, LoopScope } from '../loop/index.ts'
+import { PromptLines } from '../model/index.ts'
 import type { Entry, Message } from '../protocol/index.ts'
 import type { TurnDefinition, TurnPart, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
@@ -16,15 +17,16 @@ type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' |
 /** Makes the scopes of a conversation's turns. Its own parts are made once: they last as long as the conversation. */
 export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalState) => TurnScope {
   const { agent, definition, metadata, extras, schemaNamed } = own
-  let lasting: Pick<TurnScope, 'sightings' | 'actor' | 'grants'> | undefined
+  let lasting: Pick<TurnScope, 'sightings' | 'actor' | 'grants' | 'promptLines'> | undefined
   return (scope, journal) => {
     const { store } = journal
     lasting ??= {
       sightings: journalSightings(store, scope.key, () => journal.session.cleared ?? 0),
       actor: (principal) => actorState(store, principal),
       grants: (principal) => personGrants(store, principal),
+      promptLines: new PromptLines(),
     }
-    const { sightings, actor, grants } = lasting
+    const { sightings, actor, grants, promptLines } = lasting
     const { view, artifacts } = scope
     return {
       ...scope,
@@ -38,6 +40,7 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
       sightings,
       actor,
       grants,
+      promptLines,
       above: idsAround(),
       approvalsAbove: approvalsAround(),
     }

@@ -22,7 +22,7 @@ export type { ModelOptions, ModelRef, ModelSettings, Reasoning, ToolChoice, Tool
 export type { Price, PricedTokens, PriceTable } from './prices.ts'
 export { costOf, PRICES, PRICES_AS_OF } from './prices.ts'
 export type { PromptInput } from './prompt.ts'
-export { GO_ON, toPrompt } from './prompt.ts'
+export { GO_ON, PromptLines, toPrompt } from './prompt.ts'
 export { withRefusedFiles } from './refused-files.ts'
 export type { ResolveOptions, ResolvePorts } from './resolve.ts'
 export { checkModel, resolveModel } from './resolve.ts'

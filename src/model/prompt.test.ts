@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from '../protocol/index.ts'
 import type { LanguageModel, PromptMessage, PromptPart } from './index.ts'
 import { toPrompt } from './index.ts'
-import { hashedPrompt } from './prompt.ts'
+import { hashedPrompt, PromptLines } from './prompt.ts'
 
-function model(specificationVersion: 'v3' | 'v4' = 'v4'): LanguageModel {
+function model(specificationVersion: 'v3' | 'v4' = 'v4', modelId = 'm1'): LanguageModel {
   const doStream = () => Promise.reject(new Error('not asked'))
-  return { specificationVersion, provider: 'acme.chat', modelId: 'm1', doStream }
+  return { specificationVersion, provider: 'acme.chat', modelId, doStream }
 }
 
 function prompt(messages: readonly Message[], system?: string): PromptMessage[] {
@@ -29,14 +29,14 @@ describe('the prompt', () => {
   })
 
   it('is the same whatever was made of the same messages before', () => {
+    const lines = new PromptLines()
     const say = (text: string): Message => ({ role: 'user', content: text })
     const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] })
     const [a, b, c, d] = [answer('a'), say('b'), answer('c'), answer('d')]
     const anew = (messages: readonly Message[]) => prompt(structuredClone(messages))
     for (const messages of [[a, b], [a, b, c], [a, b, c, d], [a, d], [a], [a, say(' '), c], [b, a, c], []])
-      expect(prompt(messages)).toEqual(anew(messages))
-    expect(prompt([a, b])).not.toBe(prompt([a, b]))
-    expect(toPrompt({ model: model('v3'), messages: [a, b, c] })).toEqual(anew([a, b, c]))
+      expect(toPrompt({ model: model(), messages, lines })).toEqual(anew(messages))
+    expect(toPrompt({ model: model('v3'), messages: [a, b, c], lines })).toEqual(anew([a, b, c]))
   })
 
   it('is the same when the window has moved, with its hash', () => {
@@ -45,15 +45,24 @@ describe('the prompt', () => {
       fc
         .constantFrom('', 'so')
         .map((text): Message => ({ role: 'assistant', content: [{ type: 'text', text }] })),
+      fc.constantFrom('a', 'b').map(
+        (itemId): Message => ({
+          role: 'assistant',
+          model: 'acme/m1',
+          content: [
+            { type: 'reasoning', text: 'hm', provider: { acme: { itemId } } },
+            { type: 'text', text: 'so' },
+          ],
+        }),
+      ),
     )
-    const window = fc.tuple(fc.nat(12), fc.nat(12))
+    const window = fc.tuple(fc.nat(12), fc.nat(12), fc.constantFrom('m1', 'm1', 'm1', 'm2'))
     const check = fc.property(fc.array(message, { minLength: 1 }), fc.array(window), (history, windows) => {
-      for (const [start, length] of windows) {
+      const lines = new PromptLines()
+      for (const [start, length, id] of windows) {
         const messages = history.slice(start, start + length)
-        const anew = structuredClone(messages)
-        expect(hashedPrompt({ model: model(), messages })).toEqual(
-          hashedPrompt({ model: model(), messages: anew }),
-        )
+        const anew = hashedPrompt({ model: model('v4', id), messages: structuredClone(messages) })
+        expect(hashedPrompt({ model: model('v4', id), messages, lines })).toEqual(anew)
       }
     })
     fc.assert(check)

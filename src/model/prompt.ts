@@ -24,6 +24,8 @@ export interface PromptInput {
   readonly model: LanguageModel
   readonly system?: string | undefined
   readonly messages: readonly Message[]
+  /** Keeps the lines for the next prompt of the same conversation. */
+  readonly lines?: PromptLines | undefined
 }
 
 /**
@@ -31,26 +33,23 @@ export interface PromptInput {
  * result, and messages left empty. No reply comes first or right after another: a filler user message precedes it.
  */
 export function toPrompt(input: PromptInput): PromptMessage[] {
-  const cached = linesOf(input.model, input.messages)
-  const all = promptOf(cached, input)
-  return cached.hasOptions ? withoutRepeatedItems(all) : all
+  return hashedPrompt(input).prompt
 }
 
 /** The same, with the hash of its lines without the system text. */
-export function hashedPrompt(input: PromptInput): {
+export function hashedPrompt({ model, system, messages, lines = new PromptLines() }: PromptInput): {
   readonly prompt: PromptMessage[]
   readonly hash: string
 } {
-  const cached = linesOf(input.model, input.messages)
-  const all = promptOf(cached, input)
-  const prompt = cached.hasOptions ? withoutRepeatedItems(all) : all
-  return { prompt, hash: messagesHash(prompt === all ? hashesOf(cached) : hashesIn(prompt)) }
+  lines.follow(model, messages)
+  const all = lines.messages()
+  if (system?.trim()) all.unshift({ role: 'system', content: system.toWellFormed() })
+  const prompt = lines.hasOptions ? withoutRepeatedItems(all) : all
+  return { prompt, hash: messagesHash(prompt === all ? lines.hashes() : hashesIn(prompt)) }
 }
 
-function promptOf({ lines }: PromptLines, { system }: PromptInput): PromptMessage[] {
-  const prompt: PromptMessage[] = lines.map(({ message }) => message)
-  if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
-  return prompt
+function hashesIn(prompt: readonly PromptMessage[]): string {
+  return prompt.map((message) => (message.role === 'system' ? '' : lineHash(message))).join('')
 }
 
 /** A line of a prompt; its hash once it was requested. */
@@ -59,93 +58,102 @@ interface Line {
   hash: string | undefined
 }
 
-/** The lines of the first messages: `ends` has for each message the number of lines after it. */
-interface PromptLines {
-  readonly name: string
-  readonly version: string
-  readonly messages: Message[]
-  readonly ends: number[]
-  readonly lines: Line[]
+/** A message with its line, undefined if it is left out; `end` is the number of lines after it. */
+interface Projected {
+  readonly message: Message
+  readonly line: Line | undefined
+  end: number
+}
+
+/**
+ * The lines of a conversation's last prompt. A window grows at its end and moves forward, so most of them are in the next
+ * one, with their hashes. The content of a line depends only on its message, the model and the interface version.
+ */
+export class PromptLines {
   /** True if a provider attached metadata to a part, such as the name of an item. */
-  hasOptions: boolean
+  hasOptions = false
+  #name = ''
+  #version = ''
+  #projected: Projected[] = []
+  #lines: Line[] = []
   /** The hashes of the first lines, one after the other, as far as requested. */
-  hashes: string
-}
+  #hashes = ''
 
-function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLines {
-  const [first] = messages
-  const name = modelName(model)
-  const version = model.specificationVersion
-  if (first === undefined) return noLines(name, version)
-  // A window grows at its end and moves forward, so most of its last prompt is in the next.
-  let cached = projections.get(first)?.within
-  if (cached?.name !== name || cached.version !== version || !moveTo(cached, first))
-    cached = noLines(name, version)
-  keepBeginning(cached, messages)
-  for (let i = cached.messages.length; i < messages.length; i++)
-    addLines(cached, messages[i] as Message, projected(messages[i] as Message, model, name))
-  return cached
-}
-
-function noLines(name: string, version: string): PromptLines {
-  return { name, version, messages: [], ends: [], lines: [], hashes: '', hasOptions: false }
-}
-
-function hashesOf(cached: PromptLines): string {
-  const { lines } = cached
-  for (let i = cached.hashes.length / HASH_LENGTH; i < lines.length; i++) {
-    const line = lines[i] as Line
-    line.hash ??= lineHash(line.message)
-    cached.hashes += line.hash
+  /** Makes them the lines of these messages. */
+  follow(model: LanguageModel, messages: readonly Message[]): void {
+    const name = modelName(model)
+    if (this.#name !== name || this.#version !== model.specificationVersion) this.#keepFirst(0)
+    this.#name = name
+    this.#version = model.specificationVersion
+    this.#moveTo(messages[0])
+    this.#keepFirst(this.#countSame(messages))
+    for (let i = this.#projected.length; i < messages.length; i++) {
+      const message = messages[i] as Message
+      this.#add(message, this.#lineOf(message, model))
+    }
   }
-  return cached.hashes
-}
 
-function hashesIn(prompt: readonly PromptMessage[]): string {
-  return prompt.map((message) => (message.role === 'system' ? '' : lineHash(message))).join('')
-}
-
-/** Drops the lines before a message. False if it is not there, or if its line has another before it once it is first. */
-function moveTo(cached: PromptLines, first: Message): boolean {
-  const { messages, ends, lines } = cached
-  const at = messages.indexOf(first)
-  if (at <= 0) return at === 0
-  const start = ends[at - 1] as number
-  const line = lines[start]
-  if (line?.message.role === 'assistant' || line === GO_ON_LINE) return false
-  messages.splice(0, at)
-  lines.splice(0, start)
-  ends.splice(0, at)
-  for (let i = 0; i < ends.length; i++) ends[i] = (ends[i] as number) - start
-  cached.hashes = cached.hashes.slice(start * HASH_LENGTH)
-  return true
-}
-
-/** Drops lines that are no longer the beginning of these messages. */
-function keepBeginning(cached: PromptLines, messages: readonly Message[]): void {
-  const { messages: before, ends, lines } = cached
-  let same = 0
-  while (same < before.length && before[same] === messages[same]) same += 1
-  if (same === before.length) return
-  before.length = same
-  ends.length = same
-  lines.length = ends[same - 1] ?? 0
-  cached.hashes = cached.hashes.slice(0, lines.length * HASH_LENGTH)
-}
-
-function addLines(cached: PromptLines, message: Message, projection: Projection): void {
-  const { messages, ends, lines } = cached
-  const { line, hasOptions } = projection
-  cached.hasOptions ||= hasOptions
-  const before = lines.at(-1)?.message.role
-  if (line !== undefined) {
-    if (message.role === 'assistant' && before === undefined) lines.push(LEFT_OUT)
-    if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON_LINE)
-    lines.push(line)
+  messages(): PromptMessage[] {
+    return this.#lines.map(({ message }) => message)
   }
-  messages.push(message)
-  ends.push(lines.length)
-  projection.within = cached
+
+  hashes(): string {
+    for (let i = this.#hashes.length / HASH_LENGTH; i < this.#lines.length; i++) {
+      const line = this.#lines[i] as Line
+      line.hash ??= lineHash(line.message)
+      this.#hashes += line.hash
+    }
+    return this.#hashes
+  }
+
+  /** Drops the messages before this one. */
+  #moveTo(first: Message | undefined): void {
+    const at = this.#projected.findIndex(({ message }) => message === first)
+    if (at <= 0) return
+    const later = this.#projected.slice(at)
+    const start = this.#projected[at - 1]?.end ?? 0
+    const line = this.#lines[start]
+    if (line?.message.role === 'assistant' || line === GO_ON_LINE) {
+      // It has another line before it once it is first.
+      this.#keepFirst(0)
+      for (const { message, line: own } of later) this.#add(message, own)
+      return
+    }
+    for (const projected of later) projected.end -= start
+    this.#projected = later
+    this.#lines.splice(0, start)
+    this.#hashes = this.#hashes.slice(start * HASH_LENGTH)
+  }
+
+  #countSame(messages: readonly Message[]): number {
+    let same = 0
+    while (same < this.#projected.length && this.#projected[same]?.message === messages[same]) same += 1
+    return same
+  }
+
+  #keepFirst(count: number): void {
+    if (count === this.#projected.length) return
+    this.#projected.length = count
+    this.#lines.length = this.#projected[count - 1]?.end ?? 0
+    this.#hashes = this.#hashes.slice(0, this.#lines.length * HASH_LENGTH)
+  }
+
+  #add(message: Message, line: Line | undefined): void {
+    const lines = this.#lines
+    const before = lines.at(-1)?.message.role
+    if (line !== undefined) {
+      if (message.role === 'assistant' && before === undefined) lines.push(LEFT_OUT)
+      if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON_LINE)
+      lines.push(line)
+    }
+    this.#projected.push({ message, line, end: lines.length })
+  }
+
+  #lineOf(message: Message, model: LanguageModel): Line | undefined {
+    const content = contentOf(message, model, this.#name)
+    this.hasOptions ||= content.some(({ providerOptions }) => providerOptions !== undefined)
+    return content.length === 0 ? undefined : newLine({ role: message.role, content })
+  }
 }
 
 const LEFT_OUT = filler('[What was said before is left out here.]')
@@ -154,39 +162,11 @@ export const GO_ON = 'Go on.'
 const GO_ON_LINE = filler(GO_ON)
 
 function filler(text: string): Line {
-  return { message: { role: 'user', content: [{ type: 'text', text }] }, hash: undefined }
+  return newLine({ role: 'user', content: [{ type: 'text', text }] })
 }
 
-/** The line of a message; undefined if it is left out. */
-interface Projection {
-  readonly by: string
-  readonly line: Line | undefined
-  readonly hasOptions: boolean
-  /** The lines that this one was last added to. */
-  within: PromptLines | undefined
-}
-
-const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
-
-/** When a window moves, most of its messages stay the same, and their lines with their hashes. */
-const projections = new WeakMap<Message, Projection>()
-
-function projected(message: Message, model: LanguageModel, name: string): Projection {
-  // The content depends only on its author and the interface version.
-  const own = message.role === 'assistant' && message.model === name
-  const by = own ? OWN[model.specificationVersion] : model.specificationVersion
-  const before = projections.get(message)
-  if (before?.by === by) return before
-  const content = contentOf(message, model, name)
-  const line = content.length === 0 ? undefined : lineOf(message.role, content)
-  const hasOptions = content.some(({ providerOptions }) => providerOptions !== undefined)
-  const projection: Projection = { by, line, hasOptions, within: undefined }
-  projections.set(message, projection)
-  return projection
-}
-
-function lineOf(role: Message['role'], content: readonly PromptPart[]): Line {
-  return { message: { role, content }, hash: undefined }
+function newLine(message: PromptMessage): Line {
+  return { message, hash: undefined }
 }
 
 function contentOf(message: Message, model: LanguageModel, name: string): PromptPart[] {

@@ -18,7 +18,7 @@ import type {
 import { modelName } from './name.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
-import { hashedPrompt, wireId } from './prompt.ts'
+import { hashedPrompt, type PromptLines, wireId } from './prompt.ts'
 import { readProviderError } from './provider-errors.ts'
 import { sentHashes } from './sent-hashes.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
@@ -28,6 +28,8 @@ export interface ModelRequest {
   readonly model: LanguageModel
   readonly system?: string | undefined
   readonly messages: readonly Message[]
+  /** The lines of the conversation's last prompt. */
+  readonly lines?: PromptLines | undefined
   readonly tools: readonly ToolSpec[]
   readonly settings: ModelSettings
   /** The reply is a JSON object: the provider's JSON mode is used where it can be. */

@@ -293,9 +293,9 @@ async function withFiles(
   return shown.messages
 }
 
-function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record'> {
-  const { ids, timer } = run.scope
-  return { signal: run.interruptedOrReleased, ids, timer, record: run }
+function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record' | 'lines'> {
+  const { ids, timer, promptLines } = run.scope
+  return { signal: run.interruptedOrReleased, ids, timer, record: run, lines: promptLines }
 }
 
 interface PreparedRequest {

@@ -1,6 +1,7 @@
 /** The context of an agent's turn, beyond that of every loop: messages, sightings and the person's choices. */
 import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, LoopScope } from '../loop/index.ts'
+import type { PromptLines } from '../model/index.ts'
 import type { ActiveValue, InputOrigin, Json, JsonObject, Principal } from '../protocol/index.ts'
 import type { Approvals, StandardSchema } from '../tool/index.ts'
 import type { TurnDefinition } from './definition.ts'
@@ -8,6 +9,8 @@ import type { TurnDefinition } from './definition.ts'
 export interface TurnScope extends LoopScope {
   readonly definition: TurnDefinition
   readonly sightings: Sightings
+  /** The lines of the conversation's last prompt. */
+  readonly promptLines?: PromptLines | undefined
   /** The person's choices in all conversations. Without it, choices belong to the conversation. */
   readonly actor?: ((principal: Principal) => ActorState) | undefined
   /** The name of the agent. */
