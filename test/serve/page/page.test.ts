@@ -257,7 +257,8 @@ describe.skipIf(noBrowser !== undefined)(
       await page.keyboard.type('and book')
       await page.keyboard.press('Enter')
       const approval = page.getByRole('region', { name: /Approval/ })
-      await approval.getByText('{"euros":5}').waitFor()
+      // As it is, and not as Markdown.
+      await approval.getByText('{"euros":5,"to":"*.shop *.bank"}').waitFor()
       expect(await approval.getByLabel('Preview').locator('.added').allTextContents()).toEqual(['+4\n'])
       await tabTo(page, 'Reason (optional)')
       await page.keyboard.type('fine')

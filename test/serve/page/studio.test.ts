@@ -4,7 +4,7 @@ import { problemText } from '../../../studio/src/call-outcome.ts'
 import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, errorAt, fieldOf, filled, type Schema } from '../../../studio/src/form-draft.ts'
 import { blocksOf, type List } from '../../../studio/src/markdown-blocks.ts'
-import { subjectOf } from '../../../studio/src/request-subject.ts'
+import { isAboutCall, subjectOf } from '../../../studio/src/request-subject.ts'
 import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
 import { messageIn } from '../../../studio/src/values-text.ts'
 import { reasonText, visible } from '../../../studio/src/visible-text.ts'
@@ -318,6 +318,10 @@ describe('the subject of a request', () => {
       more: { why: 1 },
     })
     expect(subjectOf({ prompt })).toBeUndefined()
+  })
+
+  test('is a call where the prompt may have its arguments', () => {
+    expect([{ from: 'approval' }, { about }, {}].map(isAboutCall)).toEqual([true, true, false])
   })
 
   test.each([
