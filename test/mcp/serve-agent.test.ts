@@ -49,7 +49,7 @@ async function serving({ script, tools = [], era = 'auto', fill }: Serving) {
   return { client, call, model, up, server, opened, store }
 }
 
-const pay = (more: Partial<Pick<Tool, 'approve' | 'run'>> = {}) =>
+const pay = (more: Partial<Pick<Tool, 'approve' | 'preview' | 'run'>> = {}) =>
   defineTool({
     name: 'pay',
     description: 'Pays',
@@ -124,6 +124,24 @@ describe.each(MODES)('a served agent (%s)', (era) => {
     })
     expect(seen.toSorted()).toEqual(['May "pay" be run?', 'When?', 'Who?'])
     expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('[20,{\\"name\\":\\"Ada\\"}]')
+  })
+
+  it('asks with all the arguments of a call, and with its preview', async () => {
+    const long = { note: `${'a'.repeat(600)}*\u202Eb*` }
+    const tool = pay({ preview: () => '-old\n+new' })
+    const asked = `\n{"note":"${'a'.repeat(600)}*\\u{202e}b*"}\n-old\n+new`
+    const seen: string[] = []
+    const fill = (message: string) => {
+      seen.push(message)
+      return { action: 'accept', content: { approved: true } }
+    }
+    const script = [calls(['pay', long]), 'Paid.']
+    const form = await serving({ era, script, tools: [tool], fill })
+    await form.call('send_message', { message: 'Pay' })
+    expect(seen).toEqual([expect.stringContaining(asked)])
+    const text = await serving({ era, script, tools: [tool] })
+    const { structuredContent } = await text.call('send_message', { message: 'Pay' })
+    expect(structuredContent).toMatchObject({ requests: [{ prompt: expect.stringContaining(asked) }] })
   })
 
   it('asks by text where the client shows no forms, or the person leaves one', async () => {
