@@ -5,7 +5,7 @@ export { aiTool, toolsFrom } from './ai-tool.ts'
 export type { AnsweredRequest, Confirmation } from './answer.ts'
 export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
 export { answerFrom, optionText } from './answer-text.ts'
-export { approvalOf } from './approval.ts'
+export { approvalOf, usualQuestion } from './approval.ts'
 export { argumentsKey } from './arguments-key.ts'
 export type {
   ArtifactContent,
