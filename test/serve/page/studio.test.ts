@@ -214,23 +214,31 @@ describe('a form', () => {
   test('gives null for a required field that is left empty, where null is allowed', () => {
     const tree = {
       type: 'object',
-      required: ['name', 'left', 'right', 'note'],
+      required: ['name', 'left', 'right', 'note', 'open'],
       properties: {
         name: { type: 'string' },
         left: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
         right: { anyOf: [{ type: 'null' }, { $ref: '#' }] },
         note: { type: ['string', 'null'] },
+        open: { type: ['boolean', 'null'] },
       },
     }
     const draft = draftOf(tree, tree)
-    expect(draft).toEqual({ name: '', left: undefined, right: undefined, note: '' })
-    const value = { name: 'leaf', left: null, right: null, note: null }
+    expect(draft).toEqual({ name: '', left: undefined, right: undefined, note: '', open: undefined })
+    const value = { name: 'leaf', left: null, right: null, note: null, open: null }
     expect(
       filled(tree, { ...(draft as object), name: 'leaf' }, { root: tree, path: '', isRequired: true }),
     ).toEqual({
       value,
       errors: {},
     })
+  })
+
+  test.each([
+    [{ type: 'integer' }, '9007199254740991', { value: 9007199254740991 }],
+    [{ type: 'integer' }, '9007199254740993', { errors: { '': 'This number has too many digits.' } }],
+  ])('of %j makes of %s the value that was meant, or none', (leaf, text, made) => {
+    expect(filled(leaf, text, { root: leaf, path: '', isRequired: true })).toEqual({ errors: {}, ...made })
   })
 
   test('has the titles of constants as labels', () => {
