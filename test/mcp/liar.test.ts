@@ -55,7 +55,7 @@ describe('a server that lies in its answers', () => {
     for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
   })
 
-  it('repeats the key of its config: it is cut out of results, artifacts, progress and errors', async () => {
+  it('repeats the key of its config: it is cut out of results, artifacts, progress, questions and errors', async () => {
     const liar = { ...script('liar.ts', 'leaks'), env: { API_KEY: 'sk-verysecret-123456' }, timeoutMs: 500 }
     const mcp = await connected({ liar: { ...liar, resources: true } })
     const kept: unknown[] = []
@@ -76,6 +76,7 @@ describe('a server that lies in its answers', () => {
       await read('shop://refused'),
       await read('shop://silent'),
       await mcp.readResource('liar', 'shop://large'),
+      await call(mcp, 'liar_ask'),
     ]
     expect(ends).toMatchObject([
       { status: 'ok', output: { error: expect.stringContaining('nested more than 200 levels') } },
@@ -84,6 +85,7 @@ describe('a server that lies in its answers', () => {
       { status: 'error', ...error(/^The MCP server "liar" refused the call: bad key \[redacted\]$/) },
       { status: 'unknown', output: { code: 'timeout' } },
       [{ uri: 'shop://large' }],
+      { requests: [{ prompt: 'Is [redacted] right?' }] },
     ])
     expect(kept).toHaveLength(2)
     expect(JSON.stringify([ends, kept])).not.toContain('verysecret')
