@@ -1,5 +1,6 @@
 /** Requests of an agent as forms of MCP (elicitation), and the filled forms as answers. Knows no connection. */
 import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
+import { optionText, requestText } from '../tool/index.ts'
 
 /** A form that MCP clients can show: an object with plain fields. */
 export interface Form {
@@ -13,8 +14,9 @@ export interface Form {
 
 /** Undefined where a form is of no use: access is given elsewhere. */
 export function formOf(request: RequestData): Form | undefined {
-  const { kind, prompt: message } = request
+  const { kind } = request
   if (kind === 'auth') return undefined
+  const message = requestText(request)
   if (kind === 'confirmation')
     return {
       message,
@@ -73,10 +75,6 @@ export function answerFrom({ kind, options = [] }: RequestData, given: Json): Js
   } catch {
     return given
   }
-}
-
-function optionText(option: Json): string {
-  return typeof option === 'string' ? option : JSON.stringify(option)
 }
 
 const PLAIN: readonly unknown[] = ['string', 'number', 'integer', 'boolean']

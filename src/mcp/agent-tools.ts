@@ -1,7 +1,7 @@
 /** The tools of an agent that is served: `send_message`, and `answer_request` for clients that show no forms. */
 import { systemIds } from '../base/index.ts'
 import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
-import { jsonSchema, runAround } from '../tool/index.ts'
+import { jsonSchema, requestText, runAround } from '../tool/index.ts'
 import { answerFrom, answerIn, formOf } from './agent-questions.ts'
 import type { AgentServerSdk, McpServer, ServerContext } from './sdk.ts'
 import type { Conversations, ServedAgent, ServedCall, ServedOutcome, ServedTurn } from './served-agent.ts'
@@ -177,11 +177,12 @@ function resultOf(conversation: string, { status, text, error, requests }: Serve
   }
 }
 
-function requestView({ requestId, kind, prompt, options, schema }: RequestData): JsonObject {
+function requestView(request: RequestData): JsonObject {
+  const { requestId, kind, options, schema } = request
   return {
     request: requestId,
     kind,
-    prompt,
+    prompt: requestText(request),
     ...(options === undefined ? {} : { options }),
     ...(schema === undefined ? {} : { schema }),
   }

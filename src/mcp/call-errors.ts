@@ -1,4 +1,5 @@
 /** Sorts the failures of a request to a server: what the server refused, what never reached it, what may have happened. */
+import { isUnsent } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { issueLines, type Redactor, type StandardIssue, thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { ClientSdk } from './sdk.ts'
@@ -9,9 +10,6 @@ import type { ClientSdk } from './sdk.ts'
  */
 export type CallFailure = 'refused' | 'unsent' | 'expired' | 'lost' | 'timeout' | 'unreadable'
 
-/** Before these have succeeded there is no connection to send anything over. */
-const BEFORE_SENDING: readonly unknown[] = ['connect', 'getaddrinfo']
-const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT'
 /** Servers answer so to a session that they do not know. */
 const NO_SESSION: readonly number[] = [400, 404]
 const FIRST_CLIENT_ERROR = 400
@@ -40,20 +38,6 @@ function byStatus(status: number | undefined): CallFailure {
   if (status === undefined) return 'lost'
   if (NO_SESSION.includes(status)) return 'expired'
   return status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR ? 'refused' : 'lost'
-}
-
-/** An error of the network alone does not say so: an open connection can end with `EHOSTUNREACH`, too. */
-function isUnsent(error: unknown, depth = 0): boolean {
-  if (typeof error !== 'object' || error === null || depth > DEEPEST) return false
-  const { code, syscall, cause, errors } = error as {
-    readonly code?: unknown
-    readonly syscall?: unknown
-    readonly cause?: unknown
-    readonly errors?: unknown
-  }
-  if (code === CONNECT_TIMEOUT || BEFORE_SENDING.includes(syscall)) return true
-  const inner = Array.isArray(errors) && errors.length > 0 ? (errors as readonly unknown[]) : [cause]
-  return inner.every((each) => isUnsent(each, depth + 1))
 }
 
 const DEEPEST = 3

@@ -60,6 +60,8 @@ export class ServerConnection {
   #live: LiveServer | undefined
   #transport: StdioTransport | HttpTransport | undefined
   #connecting: Promise<LiveServer> | undefined
+  /** Aborts when the connection is closed, so that connecting ends. */
+  readonly #closing = new AbortController()
   #prior: PriorDiscovery | undefined
   #failures = 0
   #retryAt = 0
@@ -151,6 +153,7 @@ export class ServerConnection {
 
   async close(): Promise<void> {
     this.state = 'closed'
+    this.#closing.abort()
     const live = this.#live
     const transport = this.#transport
     this.#live = undefined
@@ -204,7 +207,7 @@ export class ServerConnection {
 
   async #open(): Promise<LiveServer> {
     const sdk = await clientSdk()
-    const limit = AbortSignal.timeout(this.#connectMs)
+    const limit = AbortSignal.any([AbortSignal.timeout(this.#connectMs), this.#closing.signal])
     try {
       return await this.#attempt(sdk, limit)
     } catch (error) {
@@ -217,6 +220,7 @@ export class ServerConnection {
 
   async #attempt(sdk: ClientSdk, limit: AbortSignal): Promise<LiveServer> {
     const transport = await this.#makeTransport(sdk)
+    limit.throwIfAborted()
     this.#transport = transport
     const client = this.#makeClient(sdk)
     const live: LiveServer = { sdk, client }

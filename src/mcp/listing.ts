@@ -30,7 +30,8 @@ export async function listTools(
   const listed = live.client.getServerCapabilities()?.tools === undefined ? [] : await allPages(live, options)
   const wanted =
     options.tools === undefined ? listed : listed.filter(({ name }) => options.tools?.includes(name))
-  for (const name of options.tools ?? [])
+  // A mapping of a tool that is not there guards nothing.
+  for (const name of new Set([...(options.tools ?? []), ...Object.keys(options.grounding ?? {})]))
     if (!listed.some((each) => each.name === name)) problems.push(`It has no tool ${quote(name)}.`)
   if (wanted.length > MOST_TOOLS)
     problems.push(

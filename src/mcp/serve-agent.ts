@@ -18,7 +18,7 @@ export interface ServeAgentOptions {
   readonly open: (conversation: string) => ServedAgent | Promise<ServedAgent>
   readonly input: Readable
   readonly output: Writable
-  /** Called with errors of the connection. */
+  /** Called with errors that no call of the client gets, such as those of the connection. */
   readonly onError?: (error: Error) => void
 }
 
@@ -45,7 +45,7 @@ const OPTIONS: OptionSet<ServeAgentOptions> = {
 export async function serveAgent(options: ServeAgentOptions): Promise<AgentServer> {
   checkOptions(options, OPTIONS)
   const sdk = await serverSdk()
-  const conversations = new Conversations(options.open)
+  const conversations = new Conversations(options.open, options.onError ?? (() => {}))
   const transport = new sdk.StdioServerTransport(options.input, options.output)
   const ended = Promise.withResolvers<void>()
   const end = (): void => {

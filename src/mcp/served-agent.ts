@@ -34,10 +34,15 @@ export class Conversations {
   /** Set when the client is gone: turns stay open then, and the next call resumes them. */
   isClosing = false
   readonly #open: (conversation: string) => ServedAgent | Promise<ServedAgent>
+  readonly #onError: (error: Error) => void
   readonly #last = new Map<string, Promise<unknown>>()
 
-  constructor(open: (conversation: string) => ServedAgent | Promise<ServedAgent>) {
+  constructor(
+    open: (conversation: string) => ServedAgent | Promise<ServedAgent>,
+    onError: (error: Error) => void,
+  ) {
     this.#open = open
+    this.#onError = onError
   }
 
   /** Runs one turn of a conversation, after the calls before it. */
@@ -64,14 +69,22 @@ export class Conversations {
     try {
       const turn = await begin(agent)
       if (!('outcome' in turn)) return turn
-      const stop = (): void =>
-        void (this.isClosing ? agent.shutdown() : turn.cancel('cancelled by the MCP client'))
+      const stop = (): void => void this.#stop(agent, turn)
       signal.addEventListener('abort', stop, { once: true })
       if (signal.aborted) stop()
       for await (const event of turn) onEvent(event)
       return await turn.outcome
     } finally {
       await agent.shutdown()
+    }
+  }
+
+  /** No call waits for this: a failure is reported. */
+  async #stop(agent: ServedAgent, turn: ServedTurn): Promise<void> {
+    try {
+      await (this.isClosing ? agent.shutdown() : turn.cancel('cancelled by the MCP client'))
+    } catch (error) {
+      this.#onError(error instanceof Error ? error : new Error(String(error)))
     }
   }
 }

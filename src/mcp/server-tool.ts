@@ -2,6 +2,7 @@
 import { grounded } from '../grounding/index.ts'
 import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import {
+  type AskRequest,
   ask,
   defineTool,
   issueLines,
@@ -114,7 +115,9 @@ class ServerCall {
     if (isAgain && !isStopped) this.#questioned = this.#newQuestions()
     const last = isAgain && !isStopped ? await this.#attemptAfter(first, input) : first
     if ('result' in last) return this.#resultOf(last.result)
-    return this.#questioned.asked.length > 0 ? ask(this.#questioned.asked) : this.#fail(last)
+    const { asked } = this.#questioned
+    if (asked.length === 0) return this.#fail(last)
+    return ask(this.#connection.secrets.json(asked as unknown as Json) as unknown as AskRequest[])
   }
 
   #newQuestions(): QuestionedCall {

@@ -6,7 +6,7 @@
  * F2  A task whose state cannot be learned within the bounds has an unknown outcome.
  */
 import type { Artifact, Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
-import type { Timer } from '../base/index.ts'
+import { isUnsent, type Timer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { Connected } from './connect.ts'
@@ -303,19 +303,6 @@ function stateOf(sdk: RemoteSdk, state: number): RemoteReply['state'] | undefine
     [TaskState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
   }
   return states[state]
-}
-
-const UNSENT: readonly unknown[] = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]
-
-function isUnsent(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown }
-  return UNSENT.includes(code) || (cause !== undefined && isUnsent(cause))
 }
 
 /** True if the agent itself answered that it did nothing. */

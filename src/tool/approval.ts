@@ -36,7 +36,7 @@ export async function approvalOf(
 
 const LONGEST_INPUT = 500
 /** Invisible characters, and those that change how others are displayed: a person must see the approved input. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** The runtime's own question: the tool and its arguments. */
 export function usualQuestion(
@@ -47,6 +47,11 @@ export function usualQuestion(
   if (json instanceof JsonProblem) return `May ${quote(tool)} be run?`
   const text = JSON.stringify(secrets.json(json))
   const short = text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT).toWellFormed()}…` : text
-  const seen = short.replace(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}`)
-  return text === '{}' ? `May ${quote(tool)} be run?` : `May ${quote(tool)} be run with ${seen}?`
+  return text === '{}'
+    ? `May ${quote(tool)} be run?`
+    : `May ${quote(tool)} be run with ${visibleText(short)}?`
+}
+
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}`)
 }

@@ -176,7 +176,9 @@ export function filled(given: Schema, draft: Draft, place: Place): Filled {
   if (field.kind === 'object') return filledObject(field, draft, place)
   if (field.kind === 'list') return filledList(field, draft, place)
   if (field.kind === 'boolean')
-    return draft === undefined && !place.isRequired ? { errors: {} } : { value: draft === true, errors: {} }
+    return draft === undefined && (field.isNullable || !place.isRequired)
+      ? missing(field, place)
+      : { value: draft === true, errors: {} }
   const text = typeof draft === 'string' ? draft : ''
   const [only, ...others] = field.options
   if (text === '' && place.isRequired && only !== undefined && others.length === 0)
@@ -197,6 +199,9 @@ function filledNumber({ schema }: Field, text: string, place: Place): Filled {
   const value = Number(text.trim())
   if (!Number.isFinite(value)) return failed(place, 'Enter a number.')
   if (schema['type'] === 'integer' && !Number.isInteger(value)) return failed(place, 'Enter a whole number.')
+  // It would be sent as another one.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return failed(place, 'This number has too many digits.')
   return { value, errors: {} }
 }
 

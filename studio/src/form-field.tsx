@@ -181,7 +181,12 @@ const TYPES: Readonly<Record<string, string>> = {
   date: 'date',
   email: 'email',
   uri: 'url',
-  time: 'time',
+}
+
+/** By format: inputs of browsers leave out the seconds and the zone, which the formats want. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  time: '14:30:00Z',
+  'date-time': '2030-12-31T14:30:00Z',
 }
 
 function Input({ described, field, text, onChange }: InputProps) {
@@ -215,6 +220,7 @@ function Input({ described, field, text, onChange }: InputProps) {
       type={kind === 'number' ? 'text' : (TYPES[nameIn(schema['format'])] ?? 'text')}
       inputMode={kind === 'number' ? 'decimal' : undefined}
       autoComplete="off"
+      placeholder={EXAMPLES[nameIn(schema['format'])]}
       value={text}
       onChange={({ target }) => onChange(target.value)}
     />

@@ -6,7 +6,7 @@ import { failureText } from './failure-text.ts'
 import { type Draft, draftOf, filled } from './form-draft.ts'
 import { FormField, optionText } from './form-field.tsx'
 import { Code, Markdown } from './markdown.tsx'
-import { subjectOf } from './request-subject.ts'
+import { isAboutCall, subjectOf } from './request-subject.ts'
 import { isObject, type Json, type RequestData, textIn } from './types.ts'
 import { jsonText, visible } from './visible-text.ts'
 
@@ -35,7 +35,13 @@ export function RequestCard({ item, onAnswer }: { readonly item: RequestItem; re
         {isApproval ? 'Approval' : 'Question'}{' '}
         <span className={`badge ${how === undefined ? 'waiting' : ''}`}>{how ?? 'waits for you'}</span>
       </h3>
-      <Markdown text={request.prompt} />
+      {isAboutCall(request) ? (
+        <p className="plain" dir="auto">
+          {visible(request.prompt)}
+        </p>
+      ) : (
+        <Markdown text={request.prompt} />
+      )}
       <Subject request={request} />
       {how === undefined ? <OpenRequest request={request} onAnswer={onAnswer} /> : <Given item={item} />}
     </section>

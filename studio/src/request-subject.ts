@@ -35,6 +35,11 @@ export function subjectOf({
   return Object.keys(subject).length === 0 ? undefined : subject
 }
 
+/** True if the prompt may have arguments of a call, which a person must see as they are. */
+export function isAboutCall({ about = {}, from }: Pick<RequestData, 'about' | 'from'>): boolean {
+  return from === 'approval' || about['args'] !== undefined
+}
+
 /** The text of a question, or the preview that the tool of a call made: `{ text, cut }` or `{ error }`. */
 function previewIn(given: Json | undefined): Preview | undefined {
   if (typeof given === 'string') return { text: given, isCut: false, isError: false }

@@ -1,5 +1,6 @@
 /** Light or dark: as the system says, until the reader chooses. */
 import { useEffect, useState } from 'react'
+import { ofBrowser } from './kept-values.ts'
 
 const THEME = 'holdfast-theme'
 
@@ -7,7 +8,7 @@ type Theme = 'light' | 'dark'
 
 /** Before anything is drawn. */
 export function applyStoredTheme(): void {
-  const stored = localStorage.getItem(THEME)
+  const stored = ofBrowser.get(THEME)
   if (stored === 'light' || stored === 'dark') document.documentElement.dataset['theme'] = stored
 }
 
@@ -27,7 +28,7 @@ export function ThemeToggle() {
   }, [])
   const toggle = (): void => {
     const next = currentTheme() === 'dark' ? 'light' : 'dark'
-    localStorage.setItem(THEME, next)
+    ofBrowser.set(THEME, next)
     document.documentElement.dataset['theme'] = next
     setTheme(next)
   }

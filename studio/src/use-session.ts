@@ -1,6 +1,7 @@
 /** The caller of the server: a token of this tab, or the key of a visitor; and the names that the server has for them. */
 import { ClientError, createClient, type HoldfastClient } from 'holdfast/client'
 import { useCallback, useEffect, useMemo, useState } from 'react'
+import { ofTab } from './kept-values.ts'
 import type { Names } from './types.ts'
 
 const TOKEN = 'holdfast-token'
@@ -26,7 +27,7 @@ export interface Session {
 }
 
 export function useSession(): Session {
-  const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN) ?? '')
+  const [token, setToken] = useState(() => ofTab.get(TOKEN) ?? '')
   const [admitsVisitors, setAdmitsVisitors] = useState(false)
   const [times, setTimes] = useState(0)
   const retry = useCallback(() => setTimes((before) => before + 1), [])
@@ -49,11 +50,11 @@ export function useSession(): Session {
   const { names, refusal } = useNames(client, times, retry)
   const isRefused = refusal?.status === 401
   useEffect(() => {
-    if (isRefused) sessionStorage.removeItem(TOKEN)
+    if (isRefused) ofTab.remove(TOKEN)
   }, [isRefused])
   const signIn = (given = ''): void => {
-    if (given === '') sessionStorage.removeItem(TOKEN)
-    else sessionStorage.setItem(TOKEN, given)
+    if (given === '') ofTab.remove(TOKEN)
+    else ofTab.set(TOKEN, given)
     setToken(given)
     retry()
   }
@@ -62,11 +63,11 @@ export function useSession(): Session {
 
 /** The key of a visitor, for as long as the tab is open. */
 function visitorKey(): string {
-  const known = sessionStorage.getItem(VISITOR)
-  if (known !== null) return known
+  const known = ofTab.get(VISITOR)
+  if (known !== undefined) return known
   const bytes = Array.from(crypto.getRandomValues(new Uint8Array(24)))
   const made = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  sessionStorage.setItem(VISITOR, made)
+  ofTab.set(VISITOR, made)
   return made
 }
 

@@ -253,6 +253,7 @@ describe('a call over HTTP', () => {
             returns: { 'projects[]': { entity: project, id: 'id', label: 'name' } },
           },
           long: { input: { nothing: project } },
+          project: { input: { projectId: project } },
         },
       },
     })
@@ -265,6 +266,7 @@ describe('a call over HTTP', () => {
       {
         tools: 1,
         problems: [
+          'It has no tool "project".',
           expect.stringContaining('"long" is left out: The arguments of "shop_long" have no "nothing"'),
         ],
       },

@@ -1,11 +1,12 @@
 /** A server that breaks every rule: its calls fail, its tools are left out, and the agent and other servers go on. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { standInContext } from '../../src/testing/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 import { moduleFile } from '../build/programs.ts'
+import { until } from '../turn/kit.ts'
 import { call, connected, folder, isAlive, script } from './kit.ts'
 
 const error = (message: string | RegExp) => ({ output: { error: expect.stringMatching(message) } })
@@ -54,7 +55,7 @@ describe('a server that lies in its answers', () => {
     for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
   })
 
-  it('repeats the key of its config: it is cut out of results, artifacts, progress and errors', async () => {
+  it('repeats the key of its config: it is cut out of results, artifacts, progress, questions and errors', async () => {
     const liar = { ...script('liar.ts', 'leaks'), env: { API_KEY: 'sk-verysecret-123456' }, timeoutMs: 500 }
     const mcp = await connected({ liar: { ...liar, resources: true } })
     const kept: unknown[] = []
@@ -75,6 +76,7 @@ describe('a server that lies in its answers', () => {
       await read('shop://refused'),
       await read('shop://silent'),
       await mcp.readResource('liar', 'shop://large'),
+      await call(mcp, 'liar_ask'),
     ]
     expect(ends).toMatchObject([
       { status: 'ok', output: { error: expect.stringContaining('nested more than 200 levels') } },
@@ -83,6 +85,7 @@ describe('a server that lies in its answers', () => {
       { status: 'error', ...error(/^The MCP server "liar" refused the call: bad key \[redacted\]$/) },
       { status: 'unknown', output: { code: 'timeout' } },
       [{ uri: 'shop://large' }],
+      { requests: [{ prompt: 'Is [redacted] right?' }] },
     ])
     expect(kept).toHaveLength(2)
     expect(JSON.stringify([ends, kept])).not.toContain('verysecret')
@@ -261,6 +264,19 @@ describe('a server that does not end', () => {
     spawnSync(process.execPath, ['--input-type=module', '-e', program])
     const orphan = Number(readFileSync(other, 'utf8'))
     await expect.poll(() => isAlive(orphan)).toBe(false)
+  })
+})
+
+describe('a server that is closed while it is connected to', () => {
+  it('is ended at once, and not started again', async () => {
+    const log = join(folder(), 'log')
+    const mute = { ...script('liar.ts', 'mute', log), connectTimeoutMs: 3_600_000 }
+    const mcp = await connected({ mute }, { lazy: true })
+    const tools = mcp.tools()
+    await until('it runs', () => existsSync(log))
+    await mcp.close()
+    expect(await tools).toEqual([])
+    expect(readFileSync(log, 'utf8')).toBe('started\n')
   })
 })
 

@@ -7,7 +7,8 @@ import { Agent } from '../../src/agent/index.ts'
 import { serveAgent } from '../../src/mcp/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
+import type { Store } from '../../src/store/port.ts'
+import { faultyStore, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, defineTool, jsonSchema, type Tool } from '../../src/tool/index.ts'
 import { calls, gate, quiet, until } from '../turn/kit.ts'
 import { closed } from './kit.ts'
@@ -18,11 +19,19 @@ interface Serving {
   readonly era?: 'auto' | 'legacy'
   /** The answer to a form; without it, the client shows none. */
   readonly fill?: (message: string, schema: unknown) => object
+  readonly store?: Store
+  readonly onError?: (error: Error) => void
 }
 
 /** The agent, and a client of it, over streams of this process. */
-async function serving({ script, tools = [], era = 'auto', fill }: Serving) {
-  const store = memoryStore()
+async function serving({
+  script,
+  tools = [],
+  era = 'auto',
+  fill,
+  store = memoryStore(),
+  onError = () => {},
+}: Serving) {
   const model = new ScriptedModel(script)
   const [up, down] = [new PassThrough(), new PassThrough()]
   const opened: string[] = []
@@ -31,7 +40,7 @@ async function serving({ script, tools = [], era = 'auto', fill }: Serving) {
     return new Agent({ contextId: conversation, store, model, tools })
   }
   const server = closed(
-    await serveAgent({ name: 'clerk', version: '1', open, input: up, output: down }),
+    await serveAgent({ name: 'clerk', version: '1', open, input: up, output: down, onError }),
     (each) => each.close(),
   )
   const client = new Client(
@@ -49,7 +58,7 @@ async function serving({ script, tools = [], era = 'auto', fill }: Serving) {
   return { client, call, model, up, server, opened, store }
 }
 
-const pay = (more: Partial<Pick<Tool, 'approve' | 'run'>> = {}) =>
+const pay = (more: Partial<Pick<Tool, 'approve' | 'preview' | 'run'>> = {}) =>
   defineTool({
     name: 'pay',
     description: 'Pays',
@@ -124,6 +133,24 @@ describe.each(MODES)('a served agent (%s)', (era) => {
     })
     expect(seen.toSorted()).toEqual(['May "pay" be run?', 'When?', 'Who?'])
     expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('[20,{\\"name\\":\\"Ada\\"}]')
+  })
+
+  it('asks with all the arguments of a call, and with its preview', async () => {
+    const long = { note: `${'a'.repeat(600)}*\u202Eb*` }
+    const tool = pay({ preview: () => '-old\n+new' })
+    const asked = `\n{"note":"${'a'.repeat(600)}*\\u{202e}b*"}\n-old\n+new`
+    const seen: string[] = []
+    const fill = (message: string) => {
+      seen.push(message)
+      return { action: 'accept', content: { approved: true } }
+    }
+    const script = [calls(['pay', long]), 'Paid.']
+    const form = await serving({ era, script, tools: [tool], fill })
+    await form.call('send_message', { message: 'Pay' })
+    expect(seen).toEqual([expect.stringContaining(asked)])
+    const text = await serving({ era, script, tools: [tool] })
+    const { structuredContent } = await text.call('send_message', { message: 'Pay' })
+    expect(structuredContent).toMatchObject({ requests: [{ prompt: expect.stringContaining(asked) }] })
   })
 
   it('asks by text where the client shows no forms, or the person leaves one', async () => {
@@ -209,6 +236,38 @@ describe('a client that leaves', () => {
     const agent = new Agent({ contextId: 'c-1', store, model, tools: [pay()] })
     await agent.start()
     expect((await agent.turn?.outcome)?.text).toBe('Paid before.')
+  })
+})
+
+describe('a cancellation that cannot be stored', () => {
+  it('is reported, and the server goes on', async () => {
+    const problems: string[] = []
+    const [begun, go] = [gate(), gate()]
+    let isFull = false
+    const run = async () => {
+      begun.resolve()
+      await go.promise
+      return 'paid'
+    }
+    const { call } = await serving({
+      script: [calls(['pay', {}]), 'Paid.', 'As before.'],
+      tools: [pay({ approve: 'never', run })],
+      store: faultyStore(memoryStore(), [{ at: () => isFull, how: 'refuse' }]),
+      onError: ({ message }) => problems.push(message),
+    })
+    const abort = new AbortController()
+    const cancelled = call('send_message', { message: 'Pay', conversation: 'c-1' }, { signal: abort.signal })
+    const ended = cancelled.catch(() => 'cancelled')
+    await begun.promise
+    isFull = true
+    abort.abort()
+    expect(await ended).toBe('cancelled')
+    await until('it is reported', () => problems.length > 0)
+    isFull = false
+    go.resolve()
+    expect(await call('send_message', { message: 'And?', conversation: 'c-1' })).toMatchObject({
+      structuredContent: { text: 'As before.' },
+    })
   })
 })
 

@@ -107,6 +107,24 @@ test('a caller that died before the task was known ends the call as unknown', as
   expect(received).toEqual(['Book a trip'])
 })
 
+test.each([
+  ['connect', 'error'],
+  ['read', 'unknown'],
+])(
+  'a first message whose request fails with EHOSTUNREACH in %s has the outcome %s',
+  async (syscall, status) => {
+    const { url } = await remote(asksWhere)
+    const cut: typeof fetch = async (input, init) => {
+      if (!isMessage(init)) return fetch(input, init)
+      const cause = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH', syscall })
+      throw new TypeError('fetch failed', { cause })
+    }
+    const agent = caller({ url, fetch: cut })
+    await agent.executeTurn('Hi').outcome
+    expect((await ends(agent)).map(([each]) => each)).toEqual([status])
+  },
+)
+
 test('a remote that cannot be reached again ends the call of a successor as unknown, not as failed', async () => {
   const { url } = await remote(async ({ artifact }) => {
     artifact('one')

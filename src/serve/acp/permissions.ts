@@ -1,8 +1,8 @@
 /** Requests of a conversation as questions to the person at the editor, and the person's choice as an answer. */
 import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { type Json, offeredGrants, type RequestData } from '../../protocol/index.ts'
-import { optionText } from '../../tool/index.ts'
-import { fieldsOf, previewContent, shownCall } from './tool-calls.ts'
+import { NO_SECRETS, optionText, usualQuestion } from '../../tool/index.ts'
+import { fieldsOf, previewContent, type ShownCall, shownCall, textContent } from './tool-calls.ts'
 
 const MOST_OPTIONS = 12
 
@@ -25,18 +25,24 @@ export function permissionRequest(
 ): RequestPermissionRequest {
   const { tool, args = null } = fieldsOf(request.about ?? null)
   const isCall = request.kind === 'confirmation' && typeof tool === 'string'
-  const shown = isCall ? shownCall(tool, args, cwd) : { title: request.prompt }
-  const content = isCall ? previewContent(request.about, cwd) : undefined
+  const shown = isCall ? callOf(request, { tool, args }, cwd) : { title: request.prompt }
   return {
     sessionId,
-    toolCall: {
-      toolCallId: callId ?? request.requestId,
-      status: 'pending',
-      ...shown,
-      ...(content === undefined ? {} : { content }),
-    },
+    toolCall: { toolCallId: callId ?? request.requestId, status: 'pending', ...shown },
     options: optionsOf(request),
   }
+}
+
+/** The call with its preview, after the question if it says more than the call. */
+function callOf(
+  { prompt, about }: RequestData,
+  { tool, args }: { readonly tool: string; readonly args: Json },
+  cwd: string,
+): ShownCall {
+  const shown = shownCall(tool, args, cwd)
+  const isUsual = prompt === usualQuestion({ tool, input: args }, NO_SECRETS)
+  const question = isUsual ? [] : [textContent(prompt)]
+  return { ...shown, content: [...question, ...(previewContent(about, cwd) ?? shown.content)] }
 }
 
 function optionsOf(request: RequestData): PermissionOption[] {

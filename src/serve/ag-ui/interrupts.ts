@@ -51,8 +51,9 @@ export function answerOf(
   { status, payload }: ResumeEntry,
   request: RequestData | undefined,
 ): Json | undefined {
-  const isYesOrNo = request === undefined || request.kind === 'confirmation'
-  if (status === 'cancelled') return isYesOrNo ? { approved: false, reason: 'Cancelled.' } : undefined
-  if (payload === undefined || payload === null) return isYesOrNo ? true : undefined
-  return payload as Json
+  if (status === 'cancelled') {
+    const isYesOrNo = request === undefined || request.kind === 'confirmation'
+    return isYesOrNo ? { approved: false, reason: 'Cancelled.' } : undefined
+  }
+  return payload === undefined || payload === null ? undefined : (payload as Json)
 }

@@ -1,9 +1,9 @@
 /** A question as text that a person can answer by the next message. */
 import type { RequestData } from '../../protocol/index.ts'
-import { optionText } from '../../tool/index.ts'
+import { optionText, requestText } from '../../tool/index.ts'
 
 export function questionText(request: RequestData): string {
-  const { kind, prompt, options = [], multiple, schema } = request
+  const { kind, options = [], multiple, schema } = request
   const how: Readonly<Record<string, string>> = {
     confirmation: 'Answer yes or no.',
     choice: [
@@ -13,5 +13,5 @@ export function questionText(request: RequestData): string {
     data: `Answer with JSON${schema === undefined ? '' : ` that fits ${JSON.stringify(schema)}`}.`,
     auth: 'Send your credentials to the server, and write again.',
   }
-  return [prompt, how[kind]].filter((line) => line !== undefined).join('\n')
+  return [requestText(request), how[kind]].filter((line) => line !== undefined).join('\n')
 }

@@ -21,7 +21,7 @@ const order = defineTool({
   name: 'order',
   description: 'Orders bags.',
   input: z.object({ bags: z.number() }),
-  approve: ({ input }) => input.bags > 10,
+  approve: ({ input }) => (input.bags > 45 ? `Really ${input.bags}?` : input.bags > 10),
   run: ({ bags }) => ({ ordered: bags }),
 })
 
@@ -68,10 +68,15 @@ describe('a session with an agent', () => {
     expect(asked?.toolCall).toMatchObject({
       toolCallId: editor.of('tool_call')[0]?.toolCallId,
       rawInput: { bags: 40 },
+      content: [],
     })
     expect(asked?.options.map(({ kind }) => kind)).toEqual(['allow_once', 'reject_once'])
     editor.choose = () => 'reject'
     expect(await editor.prompt(session, 'Fifty')).toBe('end_turn')
+    // A question of the tool's own says more than the call.
+    expect(editor.asked[1]?.toolCall.content).toEqual([
+      { type: 'content', content: { type: 'text', text: 'Really 50?' } },
+    ])
     expect(editor.of('tool_call_update').map(({ status }) => status)).toEqual([
       'in_progress',
       'completed',

@@ -280,6 +280,18 @@ describe('an interrupt', () => {
     })
   })
 
+  test('that is resolved without a payload approves nothing', async () => {
+    const model = asking()
+    const { url } = await serve({ site: { model, tools: [order] } })
+    const { agent, say, run } = clientOf(url)
+    await say('Forty')
+    const interruptId = agent.pendingInterrupts[0]?.id ?? ''
+    await expect(run({ resume: [{ interruptId, status: 'resolved' }] })).rejects.toMatchObject({
+      status: 400,
+    })
+    expect(model.calls).toHaveLength(1)
+  })
+
   test('that is a question and is cancelled stays open: the message of an earlier run is no answer to it', async () => {
     const where = defineTool({
       name: 'where',

@@ -65,7 +65,7 @@ function clerk(seen: unknown[]) {
   const pay = defineTool({
     name: 'pay',
     description: 'Pays.',
-    input: z.object({ euros: z.number() }),
+    input: z.object({ euros: z.number(), to: z.string() }),
     approve: 'always',
     preview: ({ euros }) => `--- a/purse\n+++ b/purse\n@@ -1 +1 @@\n-9\n+${9 - euros}\n`,
     run: ({ euros }) => ({ paid: euros }),
@@ -92,7 +92,7 @@ function clerk(seen: unknown[]) {
     },
   })
   const model = new ScriptedModel([
-    { calls: [{ tool: 'pay', args: { euros: 5 } }] },
+    { calls: [{ tool: 'pay', args: { euros: 5, to: '*.shop *.bank' } }] },
     { calls: [{ tool: 'book' }] },
     'All done.',
   ])

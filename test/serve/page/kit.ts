@@ -67,10 +67,9 @@ export interface Served {
   readonly close: () => Promise<void>
 }
 
-export async function servePage(
-  config: HostConfig,
-  options: HttpOptions & { readonly port?: number } = {},
-): Promise<Served> {
+export type ServeOptions = HttpOptions & { readonly port?: number }
+
+export async function servePage(config: HostConfig, options: ServeOptions = {}): Promise<Served> {
   const { port: wanted = 0, ...http } = options
   const host = createHost(config)
   const { fetch } = await createHttp(host, { page: true, heartbeatMs: 500, ...http })
@@ -139,6 +138,16 @@ export async function send(page: Page, message: string): Promise<void> {
 export async function run(page: Page, values: string): Promise<void> {
   await page.getByLabel('Values (JSON)').fill(values)
   await page.keyboard.press('Enter')
+}
+
+/** As browsers do that block all cookies, from the next load on. */
+export async function denyStorage(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const get = (): never => {
+      throw new DOMException('Access is denied for this document.', 'SecurityError')
+    }
+    for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get })
+  })
 }
 
 /** Puts the tab into the background, or to the front again: a browser without a window has all tabs in front. */

@@ -4,7 +4,7 @@ import { problemText } from '../../../studio/src/call-outcome.ts'
 import { type ConversationView, EMPTY, titleOf, withEvents } from '../../../studio/src/conversation-view.ts'
 import { draftOf, errorAt, fieldOf, filled, type Schema } from '../../../studio/src/form-draft.ts'
 import { blocksOf, type List } from '../../../studio/src/markdown-blocks.ts'
-import { subjectOf } from '../../../studio/src/request-subject.ts'
+import { isAboutCall, subjectOf } from '../../../studio/src/request-subject.ts'
 import { answerIn, sectionOf, splitAtQuote } from '../../../studio/src/source.ts'
 import { messageIn } from '../../../studio/src/values-text.ts'
 import { reasonText, visible } from '../../../studio/src/visible-text.ts'
@@ -214,23 +214,31 @@ describe('a form', () => {
   test('gives null for a required field that is left empty, where null is allowed', () => {
     const tree = {
       type: 'object',
-      required: ['name', 'left', 'right', 'note'],
+      required: ['name', 'left', 'right', 'note', 'open'],
       properties: {
         name: { type: 'string' },
         left: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
         right: { anyOf: [{ type: 'null' }, { $ref: '#' }] },
         note: { type: ['string', 'null'] },
+        open: { type: ['boolean', 'null'] },
       },
     }
     const draft = draftOf(tree, tree)
-    expect(draft).toEqual({ name: '', left: undefined, right: undefined, note: '' })
-    const value = { name: 'leaf', left: null, right: null, note: null }
+    expect(draft).toEqual({ name: '', left: undefined, right: undefined, note: '', open: undefined })
+    const value = { name: 'leaf', left: null, right: null, note: null, open: null }
     expect(
       filled(tree, { ...(draft as object), name: 'leaf' }, { root: tree, path: '', isRequired: true }),
     ).toEqual({
       value,
       errors: {},
     })
+  })
+
+  test.each([
+    [{ type: 'integer' }, '9007199254740991', { value: 9007199254740991 }],
+    [{ type: 'integer' }, '9007199254740993', { errors: { '': 'This number has too many digits.' } }],
+  ])('of %j makes of %s the value that was meant, or none', (leaf, text, made) => {
+    expect(filled(leaf, text, { root: leaf, path: '', isRequired: true })).toEqual({ errors: {}, ...made })
   })
 
   test('has the titles of constants as labels', () => {
@@ -318,6 +326,10 @@ describe('the subject of a request', () => {
       more: { why: 1 },
     })
     expect(subjectOf({ prompt })).toBeUndefined()
+  })
+
+  test('is a call where the prompt may have its arguments', () => {
+    expect([{ from: 'approval' }, { about }, {}].map(isAboutCall)).toEqual([true, true, false])
   })
 
   test.each([
