@@ -3,10 +3,11 @@
  * could not continue. They belong to the process, not to one driver: the next driver here finds them.
  *
  * D1. A result is kept until it is stored or the store refuses it for good.
- * D2. A driver writes everything that is owed before it continues (`flush`), so a process never settles as unknown a
- *     result that it has.
+ * D2. A driver writes everything that is owed before it claims a turn, and again before it takes one over, so its process
+ *     settles no call as unknown whose result it had by then.
  * D3. Owed writes are retried now and then, for drivers in other processes. The retry keeps no process alive.
  */
+import { hash } from 'node:crypto'
 import type { Timer } from '../base/index.ts'
 import { cutResult } from '../loop/index.ts'
 import {
@@ -25,6 +26,8 @@ interface LateResult extends NewInboxEntry {
 }
 
 const RETRY_MS = 1000
+
+const LONGEST_KEY = 256
 
 /** Refusals that a retry cannot change. */
 const FINAL: readonly ErrorCode[] = [
@@ -87,7 +90,7 @@ export class DeferredWrites {
 
   /** Posts the result of an effect, now or as soon as the store takes it. */
   postResult(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
-    const key = `late:${result.callId}:${driver}`
+    const key = keyOf(result.callId, driver)
     this.#results.set(key, { type: 'late-result', key, data: result })
     this.#try(ownership)
   }
@@ -98,7 +101,7 @@ export class DeferredWrites {
     this.#try(ownership)
   }
 
-  /** Resolves when everything was tried once. */
+  /** Resolves when every result was tried once, and every release unless a result is still owed. */
   async tried(): Promise<void> {
     await this.#trying
   }
@@ -127,10 +130,13 @@ export class DeferredWrites {
     if (!this.isEmpty && !this.#isWaiting) void this.#tryLater(ownership)
   }
 
-  /** Writes additions made meanwhile, too. */
+  /** Writes additions made meanwhile, too. A release comes after the results: the next driver finds them. */
   async #writeAll(ownership: Ownership): Promise<void> {
     while (!this.isEmpty) {
-      for (const result of this.#results.values()) await this.#post(result, ownership)
+      const failures: unknown[] = []
+      for (const result of this.#results.values())
+        await this.#post(result, ownership).catch((error: unknown) => failures.push(error))
+      if (failures.length > 0) throw failures[0]
       for (const owner of this.#releases) await this.#release(owner)
     }
   }
@@ -171,6 +177,12 @@ export class DeferredWrites {
     }
     this.#releases.delete(owner)
   }
+}
+
+/** Each driver posts its own result of a call. A key of the inbox has at most 256 characters, as a driver's name may have. */
+function keyOf(callId: string, driver: string): string {
+  const key = `late:${callId}:${driver}`
+  return key.length <= LONGEST_KEY ? key : `late:${hash('sha256', key)}`
 }
 
 function isFinal(error: unknown): boolean {

@@ -207,6 +207,7 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
+    await findDeferredWrites(this.#options)?.flush(this.ownership)
     if (this.vault.hasUnclaimedCredentials) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
@@ -294,7 +295,7 @@ export class Driver {
       this.#results.postAll()
       this.#options.telemetry?.leave()
       this.ownership.broke()
-      await this.#closeLoop(state.loop, why)
+      await this.#endLoop(state.loop, why)
     }
     if (!this.ownership.owesRelease) return
     const owed = deferredWrites(this.#options)
@@ -313,15 +314,19 @@ export class Driver {
     this.#leaveStep?.()
   }
 
-  /** Waits for the effects of a lost turn, at most for their grace. Later results are posted, too. */
   async #drain(loop: Loop, why: HoldfastError): Promise<void> {
+    await this.#endLoop(loop, why)
+    await findDeferredWrites(this.#options)?.tried()
+    this.ownership.drained()
+  }
+
+  /** Closes a loop, and waits for its effects, at most for their grace. Later results are posted, too. */
+  async #endLoop(loop: Loop, why: unknown): Promise<void> {
     const { timer, definition } = this.#options
     const ended = new AbortController()
     const grace = timer.wait(definition.graceMs, { signal: ended.signal, background: true })
     await Promise.race([this.#closeLoop(loop, why), grace])
     ended.abort()
-    await findDeferredWrites(this.#options)?.tried()
-    this.ownership.drained()
   }
 
   async #closeLoop(loop: Loop, why: unknown): Promise<void> {

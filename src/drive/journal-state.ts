@@ -5,8 +5,8 @@
  * L1  `seen`: every entry up to there is known. Past it only inbox entries may be known, and nothing relies on them.
  * L2  Others' inbox entries extend `seen` while no other entry lies between. Any other entry of others makes the state
  *     stale: `isLoaded` is false, and the journal is read again before use.
- * L3  Every entry that this process appends or posts is published once, in order; a buffered one when it is buffered
- *     and again when it is durable. Subscribers read the entries that were only read here, and those whose receipt is
+ * L3  Every entry that this process appends or posts is published once; a buffered one when it is buffered and again
+ *     when it is durable. The entries of a receipt come in order; a post may overtake an append. Subscribers read the entries that were only read here, and those whose receipt is
  *     not absorbed: a release of a stale journal, an append whose replies were all lost.
  * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
  *     `erased`.
@@ -231,9 +231,8 @@ export class JournalState {
     }
   }
 
-  /** Applies the receipt of an owner's append. Buffered entries are part of it, and were published before. */
-  absorb({ first, last, entries, inbox }: Receipt): void {
-    const published = this.unsaved.length
+  /** Applies the receipt of an owner's append. The first `published` entries were buffered, and published before. */
+  absorb({ first, last, entries, inbox }: Receipt, published: number): void {
     this.#rewind()
     if (inbox.length > 0)
       this.receive(

@@ -10,7 +10,7 @@
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
- * W5  No entry is buffered during an append: that would not have it, and its receipt ends the buffer.
+ * W5  No entry is buffered while an append is under way: the append would lack it, and its receipt clears the buffer.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -44,7 +44,7 @@ import {
 export interface OwnershipOptions extends JournalStateOptions {
   readonly timer: Timer
   readonly ids: Ids
-  /** The driver's name in a claim. */
+  /** The driver's name in a claim, which no other driver has: a lost reply to the claim is found by it. */
   readonly driver: string
   readonly leaseMs: number
   /** The parent conversation, and its last known position (R17). */
@@ -175,6 +175,7 @@ export class Ownership {
       const state = this.#state
       if (state.is === 'opening') return false
       if (state.is === 'draining') throw state.why
+      if (this.#isClaimUnclear) await this.#findClaim()
       if (!this.#isKeptCurrent) await this.journal.bringUpToDate()
       const entries = entriesFor(this.journal.session)
       if (entries.length === 0) return true
@@ -342,14 +343,14 @@ export class Ownership {
     const grant = grantOf(this.#state)
     if (grant === undefined) throw this.lossError()
     const at = this.#options.clock.elapsed()
-    const { journal } = this
-    const all = journal.hasUnsaved ? [...journal.unsaved, ...entries] : entries
+    const { unsaved } = this.journal
+    const all = unsaved.length > 0 ? [...unsaved, ...entries] : entries
     this.#isAppending = true // W5
     try {
       const receipt = await this.#writeAs(grant, all)
       if (!this.#holds(grant.epoch)) throw this.lossError() // W2
       if (!receipt.repeated) this.#on({ type: 'granted', at })
-      this.#absorb(receipt)
+      this.#absorb(receipt, unsaved.length)
     } finally {
       this.#isAppending = false
     }
@@ -363,10 +364,10 @@ export class Ownership {
     })
   }
 
-  /** Keeps W4. */
-  #absorb(receipt: Receipt): void {
+  /** Keeps W4. `published`: the number of its first entries that were buffered. */
+  #absorb(receipt: Receipt, published = 0): void {
     if (receipt.entries.some(({ type }) => ENTRY_KINDS.get(type)?.ends)) this.#on({ type: 'ended' })
-    this.journal.absorb(receipt)
+    this.journal.absorb(receipt, published)
   }
 
   async #post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {

@@ -15,13 +15,14 @@
  * S1  Only the owner appends, under the epoch of its state: `driving`, `holding`, `leaving` (R1).
  * S2  Only `free` and `opening` claim. A driver never has two claims under way.
  * S3  Effects start only in `driving`, for the loop that the state names (R3, R4).
- * S4  A loop belongs to one `opening` or `driving`. A transition out of that state closes the loop.
- * S5  An ownership ends in one of three ways. The end of its turn or a release ends it (`ended`). A turn
- *     that breaks owes a release, which is retried until the store takes it (`leaving`). A loss to another driver ends
- *     it, too (`draining`, `free`). A claim whose replies were all lost is refused here and owes a release: if the
- *     store has it, it is held (`claimed to append`) and released.
- * S6  `draining` begins nothing: effects of the lost turn still run here. Their results are posted before this driver
- *     claims again, if they come within the grace (R4); a later one is posted when it comes.
+ * S4  A loop belongs to one `opening` or `driving`. A transition out of that state closes the loop: it starts nothing
+ *     more, and effects that outlast their grace only have their results posted (R4).
+ * S5  An ownership ends when the end of its turn or a release is durable (`ended`), or when the store refuses its epoch
+ *     (`lost`). A turn that breaks owes a release (`leaving`), due when its effects have ended or their grace is over,
+ *     and retried until the store takes it or refuses it for good. A claim whose replies were all lost owes one, too: if
+ *     the store has it, it is held (`claimed to append`) and released.
+ * S6  `draining` begins nothing: effects of the lost turn still run here. It ends with them, or with their grace, after
+ *     one attempt to post their results (R4). A later result is posted when it comes.
  * S7  An event that a state does not list is a broken invariant and throws.
  */
 
@@ -39,7 +40,7 @@ export interface Loop {
   readonly release: AbortController
 }
 
-/** The release comes second: a loop that sees it alone is left to the next driver. */
+/** A loop that sees `release` alone leaves its turn to the next driver, so `interrupt` is aborted first. */
 export function interruptLoop({ interrupt, release }: Loop): void {
   interrupt.abort()
   release.abort()

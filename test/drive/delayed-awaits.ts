@@ -1,11 +1,12 @@
 /**
  * `node --import test/drive/delayed-awaits.ts FILE`: delays every `await` of the rooms that drive, and every element of
  * a `for await`, by a random time: nothing, some microtasks, or a round of the event loop. `shuffle` seeds it. Code
- * whose correctness depends on a number of ticks does not survive this for long.
+ * whose correctness depends on a number of ticks does not survive this for long. Importing it changes what is imported
+ * after it, so no test does.
  */
 import { registerHooks } from 'node:module'
-import { parseSync, Visitor } from 'oxc-parser'
 import { Random } from '../reflex/random.ts'
+import { withDelays } from './with-delays.ts'
 
 const ROOMS = /\/src\/(drive|turn|graph|agent)\/(?!.*\.test\.ts$)/
 
@@ -39,31 +40,6 @@ async function* delayedEach<T>(source: AsyncIterable<T> | Iterable<T>): AsyncGen
 }
 
 Object.assign(globalThis, { delayed, delayedEach })
-
-interface Span {
-  readonly start: number
-  readonly end: number
-}
-
-/** The source with every awaited expression passed to a function. */
-export function withDelays(name: string, text: string): string {
-  const inserts: { readonly at: number; readonly text: string }[] = []
-  const wrap = ({ start, end }: Span, by: string): void => {
-    inserts.push({ at: start, text: `globalThis.${by}(` }, { at: end, text: ')' })
-  }
-  const visitor = new Visitor({
-    AwaitExpression: ({ argument }) => wrap(argument, 'delayed'),
-    ForOfStatement: (node) => {
-      if (node.await) wrap(node.right, 'delayedEach')
-    },
-  })
-  visitor.visit(parseSync(name, text).program)
-  // From the end, so that positions stay valid. Of two at one position, the later found is the inner one.
-  let done = text
-  for (const { at, text: insert } of inserts.toSorted((a, b) => b.at - a.at))
-    done = `${done.slice(0, at)}${insert}${done.slice(at)}`
-  return done
-}
 
 registerHooks({
   load: (url, context, next) => {

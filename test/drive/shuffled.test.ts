@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { withDelays } from './delayed-awaits.ts'
+import { withDelays } from './with-delays.ts'
 
 describe('awaits that take a random time', () => {
   it('lose no message, take none twice, and let every turn come to its end', async () => {
