@@ -1,5 +1,6 @@
 /** What a driver owes when its turn breaks or its claim is unclear: results, one release, and each entry published once. */
 import { expect, it } from 'vitest'
+import type { Turn, TurnOutcome } from '../../src/agent/index.ts'
 import { systemClock, systemIds, systemTimer } from '../../src/base/index.ts'
 import { deferredWrites } from '../../src/drive/deferred-writes.ts'
 import type { Publication } from '../../src/drive/journal-state.ts'
@@ -36,6 +37,16 @@ async function open(owner: Ownership): Promise<void> {
   await owner.claim({ loop: someLoop(), first: { entries: [START], from: owner.journal.session } })
 }
 
+/** The outcome of a turn, once it is there. */
+function watched(turn: Turn): { readonly outcome: TurnOutcome | undefined } {
+  const over: { outcome: TurnOutcome | undefined } = { outcome: undefined }
+  const keep = async () => {
+    over.outcome = await turn.outcome
+  }
+  void keep()
+  return over
+}
+
 it('a turn that breaks waits for a tool that still runs no longer than its grace (S5)', async () => {
   const [ship, shipped] = [gate<Json>(), gate()]
   const tools = [
@@ -51,17 +62,14 @@ it('a turn that breaks waits for a tool that still runs no longer than its grace
   ])
   const { agent, clock } = bench({ store, tools, script: [calls('pay', 'ship'), 'Done'], graceMs: 100 })
   const turn = agent.executeTurn('Pay and ship')
-  let reason: string | undefined
-  void turn.outcome.then((outcome) => {
-    reason = outcome.reason
-  })
+  const over = watched(turn)
   await shipped.promise
   await until('the turn is over', async () => {
     clock.advance(100)
     await quiet()
-    return reason !== undefined
+    return over.outcome !== undefined
   })
-  expect(reason).toBe('failed')
+  expect(over.outcome?.reason).toBe('failed')
   isBroken = false
   ship.resolve('parcel 8')
   await quiet()
@@ -114,14 +122,11 @@ it('a result that comes while its turn is taken over here settles its call (D2)'
   const { epoch, last } = await inner.append({ key: KEY, id: 'claimed', since: seq, claim })
   const release: NewEntry = { type: 'release', turn: 1, data: { reason: 'taken over' } }
   await inner.append({ key: KEY, id: 'released', since: last, epoch, entries: [release] })
-  let text: string | undefined
-  void turn.outcome.then((outcome) => {
-    text = outcome.text
-  })
+  const over = watched(turn)
   await until('the turn is over', async () => {
     clock.advance(10_000)
     await quiet()
-    return text !== undefined
+    return over.outcome !== undefined
   })
   const ends = (await journal(inner)).filter((line) => line.includes('tool.end'))
   expect(ends).toEqual([expect.stringContaining('ok')])
