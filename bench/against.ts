@@ -31,7 +31,7 @@ Examples:
   npm run bench:against -- .tmp/before --only memory    one row`
 
 /** The turns of a round, so that one takes a tenth of a second. */
-const TURNS: Readonly<Record<Setting, number>> = { memory: 300, NORMAL: 200, FULL: 60, fifty: 6 }
+const TURNS: Readonly<Record<Setting, number>> = { memory: 300, NORMAL: 200, FULL: 60, fifty: 20 }
 const SETTINGS = Object.keys(TURNS) as Setting[]
 
 const { values, positionals } = orExplain(() =>

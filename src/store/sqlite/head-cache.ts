@@ -14,7 +14,7 @@ const MOST_ROWS = 1000
 
 export class HeadCache {
   readonly #db: Database
-  /** The last one is the one kept last. */
+  /** In the order of their first appends: moving a row to the end each time would rehash the map every few appends. */
   readonly #rows = new Map<string, ContextRow>()
   #writes = 0
   #undone = 0
@@ -33,9 +33,7 @@ export class HeadCache {
 
   /** Caches the row that an append has written; requires that it wrote no other, and found this one here. */
   keep(row: ContextRow): void {
-    const name = nameOf(row.head.key)
-    this.#rows.delete(name)
-    this.#rows.set(name, row)
+    this.#rows.set(nameOf(row.head.key), row)
     if (this.#rows.size > MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value ?? '')
     this.#writes = this.#db.writes
   }
