@@ -30,7 +30,7 @@ Examples:
   npm run bench:against -- .tmp/before                  everything, about two minutes
   npm run bench:against -- .tmp/before --only memory    one row`
 
-/** The turns of a round, so that one takes a tenth of a second. */
+/** The turns of a round, so that one takes a tenth of a second, and with fifty conversations several garbage collections. */
 const TURNS: Readonly<Record<Setting, number>> = { memory: 300, NORMAL: 200, FULL: 60, fifty: 20 }
 const SETTINGS = Object.keys(TURNS) as Setting[]
 
