@@ -1,7 +1,7 @@
 /**
  * The table of hook points: when each runs in a turn, how often, and what it may do. The fold, the turn, the check of
  * options and the types of hooks read it. A new hook point is a row here and the place in `src/turn` where it runs; if
- * it receives data of its own, a line in `PointData` of `src/hook/points.ts`.
+ * it receives data of its own, a line in `HookData` of `src/hook/hook-context.ts`.
  */
 
 /** One row. An absent mark is false. */

@@ -47,7 +47,7 @@ function referenceProblem(root: JsonObject, nodes: readonly SchemaPlace[]): stri
  * The place and entity of a mark in the schema of converted arguments that the schema of the written ones has not; undefined
  * if there is none. Arguments are looked at by the schema of the written ones.
  */
-export function lateMark(written: JsonObject, converted: JsonObject): string | undefined {
+export function markAfterConversion(written: JsonObject, converted: JsonObject): string | undefined {
   if (markNames(converted).length === 0) return undefined
   const known = new Set(markedPlaces(written))
   const isKnown = (place: string): boolean => {

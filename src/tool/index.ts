@@ -75,7 +75,7 @@ export type {
   ToolDefinition,
   ToolGrounding,
   ToolOrigin,
-  Verdict,
+  VerifyResult,
 } from './tool.ts'
 export { UnknownOutcome } from './tool-errors.ts'
 export type { Xray, XraySource } from './xray.ts'

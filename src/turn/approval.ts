@@ -17,14 +17,14 @@ import {
   previewOf,
   type Tool,
 } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import { recordGrounds } from './grounding.ts'
 import { lastOf } from './last-of.ts'
-import type { Ready } from './ready.ts'
+import type { ReadyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The call if it may start now. Otherwise it was rejected, or a person is asked. */
-export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undefined> {
+export function approved(run: TurnRun, ready: ReadyCall): MaybePromise<ReadyCall | undefined> {
   const given = givenApproval(ready.call)
   if (given?.approved) return ready.tool.replay === 'never' ? stillApproved(run, ready) : ready
   if (given !== undefined) {
@@ -51,9 +51,9 @@ export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
 
 async function decide(
   run: TurnRun,
-  ready: Ready,
+  ready: ReadyCall,
   policies: readonly NamedPolicy[],
-): Promise<Ready | undefined> {
+): Promise<ReadyCall | undefined> {
   const { call, tool } = ready
   const judgement = policies.length === 0 ? undefined : await judge(run, ready, policies)
   if (judgement?.decision === 'deny') {
@@ -66,7 +66,7 @@ async function decide(
   return undefined
 }
 
-async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
+async function askFor(run: TurnRun, ready: ReadyCall, asked: Asked): Promise<void> {
   const { call, tool } = ready
   const preview = await run.within(previewOf(previewRun(run, ready)))
   recordGrounds(run, call)
@@ -86,7 +86,7 @@ async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
  * The call if its person knew what became of the same call. An approval from before it was unknown, or before its late
  * result, does not cover that: the person is asked once more.
  */
-async function stillApproved(run: TurnRun, ready: Ready): Promise<Ready | undefined> {
+async function stillApproved(run: TurnRun, ready: ReadyCall): Promise<ReadyCall | undefined> {
   const entries = await entriesSoFar(run)
   const asked = lastOf(
     entries,
@@ -113,12 +113,12 @@ function repeatQuestion(tool: Tool, status?: string): Asked {
 }
 
 /** True if the same call was started before and has no known outcome (R4): no policy answers for that. */
-function mayHaveHappened(run: TurnRun, ready: Ready): boolean {
+function mayHaveHappened(run: TurnRun, ready: ReadyCall): boolean {
   return unknownDuplicates(run, ready).length > 0
 }
 
 /** The calls of this tool with these arguments that have no known outcome. */
-function unknownDuplicates(run: TurnRun, { tool, argsKey }: Ready): readonly string[] {
+function unknownDuplicates(run: TurnRun, { tool, argsKey }: ReadyCall): readonly string[] {
   const { unknown } = run.session
   if (unknown === undefined || tool.replay !== 'never') return []
   return unknown.flatMap((other) => (other.argsKey === argsKey && !other.repeated ? [other.callId] : []))
@@ -131,7 +131,7 @@ interface Asked {
 
 async function questionOf(
   run: TurnRun,
-  { call, tool, input }: Ready,
+  { call, tool, input }: ReadyCall,
   judgement: Judgement | undefined,
 ): Promise<Asked | undefined> {
   if (judgement?.decision === 'ask') return judgement
@@ -147,7 +147,7 @@ async function questionOf(
 
 async function judge(
   run: TurnRun,
-  { call, tool, input }: Ready,
+  { call, tool, input }: ReadyCall,
   policies: readonly NamedPolicy[],
 ): Promise<Judgement | undefined> {
   const { principal, contextId } = await run.info()
@@ -176,7 +176,7 @@ function warn(run: TurnRun, message: string): void {
   run.draft.append('warning', { code: 'approve-failed', message })
 }
 
-function previewRun(run: TurnRun, { tool, input }: Ready): Parameters<typeof previewOf>[0] {
+function previewRun(run: TurnRun, { tool, input }: ReadyCall): Parameters<typeof previewOf>[0] {
   return { tool, input, timer: run.scope.timer, signal: run.cancelledOrTimedOut, secrets: run.secrets }
 }
 

@@ -34,9 +34,9 @@ function open(run: TurnRun, own: StartFields): MaybePromise<boolean> {
     const { metadata } = run.scope
     if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
       run.draft.append('state', { metadata })
-    const { part } = run.scope.definition
+    const { nodeTurn } = run.scope.definition
     if (reason !== 'continued') return reason !== 'none'
-    return chain(part?.kind === 'round' ? giveReply(run, part.reply) : nudge(run), () => true)
+    return chain(nodeTurn?.kind === 'round' ? giveReply(run, nodeTurn.reply) : nudge(run), () => true)
   })
 }
 

@@ -20,7 +20,7 @@ import {
   personsWords,
   type Sighting,
 } from '../protocol/index.ts'
-import { sightingsSoFar } from './context.ts'
+import { sightingsSoFar } from './context-fill.ts'
 import type { Sightings } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 

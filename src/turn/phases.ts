@@ -71,7 +71,7 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 
 /** Runs the hooks after a reply and before its round. */
 export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
-  const { kind } = run.scope.definition.part ?? {}
+  const { kind } = run.scope.definition.nodeTurn ?? {}
   // A given reply has passed these hooks where it was made.
   if (kind !== 'round' && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
   if (kind === 'reply' || run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
@@ -103,8 +103,8 @@ export async function* closeIteration(run: TurnRun): AsyncGenerator<Batch, void>
  * Closes the iteration of a turn that ends in the middle of it: settles calls that were not run, and runs the closing
  * hooks. Nothing can be stopped any more.
  */
-async function* closeOpened(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
-  const { kind } = run.scope.definition.part ?? {}
+async function* closeOpenIteration(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
+  const { kind } = run.scope.definition.nodeTurn ?? {}
   if (run.open.phase === 'model' && kind !== 'round') yield* afterReply(run)
   // The calls of a model call alone are another node's.
   if (kind !== 'reply') yield* closeRound(run, why)
@@ -126,7 +126,7 @@ async function afterRound(run: TurnRun): Promise<DataMaker<'afterTools'>> {
 }
 
 /** True if the iteration has more to do than a model call. */
-export function isClosing({ open }: TurnRun): boolean {
+export function isIterationEnding({ open }: TurnRun): boolean {
   const { replied, overCalls, phase } = open
   return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
@@ -196,7 +196,7 @@ export async function* finish(
 ): AsyncGenerator<Batch, void> {
   const { limit, message = '', why = NOT_RUN, output } = ending
   try {
-    if (!run.hooks.isEmpty) yield* closeOpened(run, why)
+    if (!run.hooks.isEmpty) yield* closeOpenIteration(run, why)
     if (limit !== undefined) yield* runPhase(run, 'onLimit', () => () => ({ limit, message }))
     if (!run.hooks.isEmpty)
       yield* runPhase(run, 'onComplete', async () => {
