@@ -34,7 +34,7 @@ export function agentNode<Output>(
 export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], string>
 export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], unknown> {
   const { memory = false, ...rest } = config ?? {}
-  // An agent is refused as what it is, not as its copy.
+  // The check recognises an `Agent` only by the object itself, so it is not copied.
   const own = config?.memory === undefined ? config : rest
   checkSubAgent('agentNode() takes a config as for an Agent.', own)
   if (typeof memory !== 'boolean') throw invalidOption('memory', 'must be true or false')

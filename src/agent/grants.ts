@@ -74,7 +74,7 @@ export async function revokeGrants(store: Store, key: ContextKey, pattern?: stri
   return ended + (await revokeInConversation(store, key, patterns))
 }
 
-/** A conversation's grants are those of all its persons: its owner ends them for everyone. */
+/** Revokes grants in the conversation, for every person of it. */
 async function revokeInConversation(
   store: Store,
   key: ContextKey,

@@ -15,7 +15,7 @@ import { type Head, isOwned, persist, type Store } from '../store/index.ts'
 export interface StuckConversation {
   readonly head: Head
   /** Why it is due. */
-  readonly why: 'nobody drives its turn' | 'nobody reads its inbox' | 'its time to wake has passed'
+  readonly why: 'turn without a driver' | 'unread inbox' | 'overdue wake-up'
   readonly sinceMs: number
   /** How often it was claimed without progress. */
   readonly claims: number
@@ -100,6 +100,6 @@ export async function takeOver(store: Store, key: ContextKey): Promise<Head> {
 }
 
 function reasonOf(head: Head, now: number): StuckConversation['why'] {
-  if (head.wakeAt !== undefined && head.wakeAt <= now) return 'its time to wake has passed'
-  return head.status === 'running' ? 'nobody drives its turn' : 'nobody reads its inbox'
+  if (head.wakeAt !== undefined && head.wakeAt <= now) return 'overdue wake-up'
+  return head.status === 'running' ? 'turn without a driver' : 'unread inbox'
 }

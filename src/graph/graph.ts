@@ -326,7 +326,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     })
   }
 
-  /** Channels without a value yet show their initial values; those of another kind show theirs as the next run has it. */
+  /** The state that the next run would begin with: initial values for new channels, converted values for changed ones. */
   #stateOf({ graph }: Session): StateOf<C> {
     const definition = this['~graph']
     const { channels, kinds } = definition

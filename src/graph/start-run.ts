@@ -120,7 +120,7 @@ function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
   return { update, sender: senderOf(sender), ...defined({ origin }) }
 }
 
-/** The changes that a run begins with: first values, those of other kinds, those of reducers. Throws if a reducer does. */
+/** The changes that begin a run: initial values, values of channels that changed their kind, reducers. Throws if a reducer does. */
 function startChanges({ graph, session, scope }: Run, update: JsonObject): JsonObject {
   const before = session.graph?.state ?? {}
   const first = {

@@ -83,10 +83,7 @@ export async function readRange(
   }
 }
 
-/**
- * The same for a window without a token limit that only moves on: nothing is read, all of it is among the entries that
- * were held.
- */
+/** The same for a window that only moves forward and has no token limit: the entries in memory suffice, so nothing is read. */
 export function advancedRange(
   held: readonly Entry[],
   { session, from, maxMessages }: { session: Session; from: number; maxMessages: number },

@@ -15,7 +15,7 @@ export interface ForkLink<Id> {
 export interface BaseMark {
   readonly upTo: number
   readonly seq: number
-  /** Nothing was deleted up to here, because forks of that time read it. */
+  /** Entries up to here are still stored: older forks read them. */
   readonly kept: number
 }
 

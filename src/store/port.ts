@@ -24,18 +24,17 @@ export interface Store {
    * The only way to write entries: one request is one transaction, all of it or nothing (R5).
    *
    * In this order: inbox entries are added (a known key adds nothing), ownership is claimed if requested, driver
-   * entries are appended. No acknowledgement and no refusal is reported before the transaction that it was decided in
-   * is durable.
+   * entries are appended. Receipts and refusals are reported only after their transaction is durable.
    *
    * Repeating a request with the same `id` and `since` never appends twice: it returns the first receipt, with
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
    * Rejects with: `fenced` (the epoch is no longer the owner's; stop), `owned` (claim refused: a live driver has it),
-   * `moved` (the journal is elsewhere: `since` lies beyond it, a claim with entries is behind, or the `since` of a driver
-   * is below the base, where the append may have been pruned), `not-pending` (an inbox key that was never posted, or was
-   * taken before), `key-reused` (same inbox key, other content), `inbox-full`, `erased`, `invalid-entry`, `too-large`,
-   * `ambiguous` (it may or may not have happened: call again), or a failure of the store itself (`store-…`, nothing was
-   * written).
+   * `moved` (the writer's position does not fit: `since` is beyond the journal, a claim with entries has not seen all of
+   * it, or a driver's `since` is below the base, where an earlier append may have been pruned), `not-pending` (an inbox
+   * key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
+   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or a failure of
+   * the store itself (`store-…`, nothing was written).
    */
   append(request: AppendRequest): Promise<Receipt>
 

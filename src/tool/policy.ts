@@ -26,7 +26,7 @@ export interface PolicyCall extends ApprovalCall {
 }
 
 export interface PolicyDecision {
-  /** `allow`: no question, the tool's own `approve` does not count. `deny`: not run, whoever would approve it. */
+  /** `allow`: runs without a question; the tool's own `approve` does not count. `deny`: never runs, approved or not. */
   readonly decision: 'allow' | 'ask' | 'deny'
   /** Read by the model if denied, by the person if asked. */
   readonly reason?: string

@@ -83,8 +83,8 @@ async function askFor(run: TurnRun, ready: ReadyCall, asked: Asked): Promise<voi
 }
 
 /**
- * The call if its person knew what became of the same call. An approval from before it was unknown, or before its late
- * result, does not cover that: the person is asked once more.
+ * The call, unless an identical earlier one became unknown, or got its late result, after the question: then the person
+ * is asked once more.
  */
 async function stillApproved(run: TurnRun, ready: ReadyCall): Promise<ReadyCall | undefined> {
   const entries = await entriesSoFar(run)

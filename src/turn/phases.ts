@@ -72,7 +72,7 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 /** Runs the hooks after a reply and before its round. */
 export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
   const { kind } = run.scope.definition.nodeTurn ?? {}
-  // A given reply has passed these hooks where it was made.
+  // The node that made a given reply has run these hooks.
   if (kind !== 'round' && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
   if (kind === 'reply' || run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
   yield* runPhase(run, 'beforeTools', async () => {
@@ -106,7 +106,7 @@ export async function* closeIteration(run: TurnRun): AsyncGenerator<Batch, void>
 async function* closeOpenIteration(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
   const { kind } = run.scope.definition.nodeTurn ?? {}
   if (run.open.phase === 'model' && kind !== 'round') yield* afterReply(run)
-  // The calls of a model call alone are another node's.
+  // After a model call alone, another node runs the calls.
   if (kind !== 'reply') yield* closeRound(run, why)
   if (run.open.phase !== undefined && isAhead('afterIteration', run.open.phase))
     yield* runPhase(run, 'afterIteration', () => nothing)
@@ -125,7 +125,7 @@ async function afterRound(run: TurnRun): Promise<DataMaker<'afterTools'>> {
   return () => ({ results })
 }
 
-/** True if the iteration has more to do than a model call. */
+/** True if the iteration has to be closed before another model call. */
 export function isIterationEnding({ open }: TurnRun): boolean {
   const { replied, overCalls, phase } = open
   return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
@@ -134,7 +134,7 @@ export function isIterationEnding({ open }: TurnRun): boolean {
 /** Runs the hooks of each settled call that has not had them. `next`: what else runs meanwhile. */
 export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
-  // A hook that a cancel interrupted hangs, and would again.
+  // A cancel interrupted this hook: it hung, and would hang again.
   if (run.scope.cancelled.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
   if (run.draft.hasNews) yield run.commit(next)
   for (const result of await callResults(run, run.open.ended)) {
