@@ -216,7 +216,9 @@ export class Attempt implements StepCaller {
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
     if ('otherwise' in question) return otherwise
-    throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
+    throw new HoldfastError('expired', {
+      message: `The question ${quote(question.prompt)} expired without an answer.`,
+    })
   }
 
   #checkQuestion(name: unknown): void {

@@ -375,7 +375,7 @@ function successOf<C extends Channels>(
   const { status, reason, error, turn, limit, maximum } = outcome
   if (limit !== undefined)
     throw new HoldfastError('limit-reached', {
-      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. What it reached is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
+      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. Its progress is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
       details: { limit, maximum: maximum ?? null, turn, contextId },
     })
   if (status !== 'failed' && status !== 'cancelled') return outcome
