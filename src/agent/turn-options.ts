@@ -54,7 +54,7 @@ export interface NewInput {
 }
 
 /** The limits of one turn in their stored form. */
-export function storedLimits(limits: unknown): JsonObject {
+export function limitsToStore(limits: unknown): JsonObject {
   return { ...checkLimits(limits) }
 }
 

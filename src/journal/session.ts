@@ -20,7 +20,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
-import type { Effect, GraphPosition } from './graph-position.ts'
+import type { GraphEffect, GraphPosition } from './graph-position.ts'
 
 /** Code of the warning that prompts omit messages. */
 export const OVER_MESSAGES = 'over-max-messages'
@@ -270,7 +270,7 @@ export function isUnknown(session: Session, callId: string): boolean {
   )
 }
 
-function effectsOf({ graph }: Session): readonly Effect[] {
+function effectsOf({ graph }: Session): readonly GraphEffect[] {
   return graph?.tasks.flatMap(({ effects }) => effects ?? []) ?? []
 }
 

@@ -34,12 +34,12 @@ export { keyedQueue } from './keyed-queue.ts'
 export type {
   ApprovalPolicy,
   Approvals,
-  Judgement,
+  CallDecision,
   NamedPolicy,
   PolicyCall,
   PolicyDecision,
 } from './policy.ts'
-export { judgeCall } from './policy.ts'
+export { decideCall } from './policy.ts'
 export type { Prepared, RequestedCall } from './prepare-call.ts'
 export { checkTools, prepareCall } from './prepare-call.ts'
 export { previewOf } from './preview.ts'

@@ -9,10 +9,10 @@ import { type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
+  type CallDecision,
   confirmationIn,
+  decideCall,
   isControlTool,
-  type Judgement,
-  judgeCall,
   type NamedPolicy,
   previewOf,
   type Tool,
@@ -55,12 +55,12 @@ async function decide(
   policies: readonly NamedPolicy[],
 ): Promise<ReadyCall | undefined> {
   const { call, tool } = ready
-  const judgement = policies.length === 0 ? undefined : await judge(run, ready, policies)
-  if (judgement?.decision === 'deny') {
-    deny(run, call, judgement)
+  const decision = policies.length === 0 ? undefined : await decidePolicies(run, ready, policies)
+  if (decision?.decision === 'deny') {
+    deny(run, call, decision)
     return undefined
   }
-  const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, judgement)
+  const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, decision)
   if (asked === undefined) return ready
   await askFor(run, ready, asked)
   return undefined
@@ -132,10 +132,10 @@ interface Asked {
 async function questionOf(
   run: TurnRun,
   { call, tool, input }: ReadyCall,
-  judgement: Judgement | undefined,
+  decision: CallDecision | undefined,
 ): Promise<Asked | undefined> {
-  if (judgement?.decision === 'ask') return judgement
-  if (judgement?.decision === 'allow' || tool.approve === 'never') return undefined
+  if (decision?.decision === 'ask') return decision
+  if (decision?.decision === 'allow' || tool.approve === 'never') return undefined
   const { principal } = await run.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await run.credentials()
@@ -145,11 +145,11 @@ async function questionOf(
   return question === undefined ? undefined : { question, grants: [] }
 }
 
-async function judge(
+async function decidePolicies(
   run: TurnRun,
   { call, tool, input }: ReadyCall,
   policies: readonly NamedPolicy[],
-): Promise<Judgement | undefined> {
+): Promise<CallDecision | undefined> {
   const { principal, contextId } = await run.info()
   await run.credentials()
   const { origin } = tool
@@ -164,7 +164,7 @@ async function judge(
     isControl: isControlTool(tool),
   }
   return run.within(
-    judgeCall(policies, origin === undefined ? about : { ...about, origin }, {
+    decideCall(policies, origin === undefined ? about : { ...about, origin }, {
       secrets: run.secrets,
       granted: async () => new Set(await approvalsOf(run).granted(principal)),
       onFailed: (message) => warn(run, message),
@@ -183,7 +183,7 @@ function previewRun(run: TurnRun, { tool, input }: ReadyCall): Parameters<typeof
 function deny(
   run: TurnRun,
   call: Call,
-  { reason, stop, by }: Extract<Judgement, { decision: 'deny' }>,
+  { reason, stop, by }: Extract<CallDecision, { decision: 'deny' }>,
 ): void {
   const why = reason === undefined ? '' : `: ${run.secrets.text(reason)}`
   reject(run, call, {

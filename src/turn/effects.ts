@@ -25,7 +25,7 @@ import {
 import { approvalsOf, stopIfAsked } from './approval.ts'
 import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
-import { select, shown } from './grounding.ts'
+import { selectActive, thingsShown } from './grounding.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
@@ -181,9 +181,9 @@ export function appendResult(run: TurnRun, callId: string, settled: SettledCall)
     ...(cut ? { cut } : {}),
     ...(display === undefined ? {} : { display }),
     ...(usage === undefined ? {} : { usage }),
-    ...(status === 'ok' ? shown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
+    ...(status === 'ok' ? thingsShown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   run.draft.append('tool.end', end, takes)
   stopIfAsked(run, call)
-  if (isWhole && tool?.grounding !== undefined) return select(run, tool, { output, input })
+  if (isWhole && tool?.grounding !== undefined) return selectActive(run, tool, { output, input })
 }

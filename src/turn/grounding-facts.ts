@@ -25,7 +25,7 @@ import type { Sightings } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The `from` of a request that asks which thing is meant. */
-export const GROUNDING = 'grounding'
+export const FROM_GROUNDING = 'grounding'
 
 export async function factsOf(run: TurnRun, { answers = [] }: Call): Promise<Facts> {
   const { results, entries } = await sightingsSoFar(run)
@@ -158,7 +158,9 @@ class TurnFacts implements Facts {
   }
 
   #answerTo(path: string): AskedAnswer | undefined {
-    const answer = this.#sources.answers.findLast(({ from, name }) => from === GROUNDING && name === path)
+    const answer = this.#sources.answers.findLast(
+      ({ from, name }) => from === FROM_GROUNDING && name === path,
+    )
     const { value, origin } = answer ?? {}
     return value === undefined ? undefined : { value, isPersons: origin === undefined }
   }

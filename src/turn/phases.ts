@@ -19,7 +19,7 @@ import {
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
-import { callResults, lastReply, lastText, pendingCalls } from './hook-input.ts'
+import { callResults, lastReply, lastText, pendingHookCalls } from './hook-input.ts'
 import { type DataMaker, isPhaseDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import { changed, difference } from './prompt-edit.ts'
@@ -76,7 +76,7 @@ export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
   if (kind !== 'round' && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
   if (kind === 'reply' || run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
   yield* runPhase(run, 'beforeTools', async () => {
-    const all = await pendingCalls(run)
+    const all = await pendingHookCalls(run)
     return (phase) => ({ pending: phase.left(all) })
   })
 }

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/index.ts'
 import type { ForeignPart, HistoryItem, ImportFormat } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
-import { formatOf, invalidHistory, wrongMessage } from './recognise.ts'
+import { detectFormat, invalidHistory, wrongMessage } from './recognise.ts'
 import { repair } from './repair.ts'
 
 export interface ImportOptions {
@@ -47,7 +47,7 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
     throw invalidHistory('model must be a text, such as anthropic/claude-sonnet-4-5.')
   const { list, prompt } = unwrapped(history)
   const items = list.map(plainItem)
-  const format = formatOf(items, options.format)
+  const format = detectFormat(items, options.format)
   const repairs: Repair[] = []
   const note = (at: number, kind: string, text: string) => void repairs.push({ at, kind, said: text })
   const read = (format.join?.(items) ?? items).flatMap((item, at) =>

@@ -14,7 +14,7 @@ import { objectsIn } from './pieces.ts'
 const FORMATS: readonly Format[] = [aiSdk, openai, anthropic, openaiResponses, google, langchain, holdfast]
 
 /** Throws `invalid-option` for an unknown name, and for the first item that does not fit. */
-export function formatOf(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
+export function detectFormat(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
   if (requested === undefined) return recognised(items)
   const format = FORMATS.find(({ name }) => name === requested)
   if (format === undefined) {
