@@ -140,7 +140,7 @@ export class GraphConversation {
     await this.#conversation.cancel(reason)
   }
 
-  /** Resolves when the queued runs that began as a run of this process ended have ended, too. */
+  /** Resolves when the queued runs that followed a run of this process have ended. */
   async queuedRuns(): Promise<void> {
     const { open } = this.journal.session
     if (open !== undefined && open.turn === this.#queuedTurn) await this.#conversation.whenIdle()

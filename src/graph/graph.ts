@@ -159,7 +159,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     await first.cancel(where.reason)
   }
 
-  /** For hosts: goes on with an open run, unread values or an expired request, until nothing is to be done now. */
+  /** For hosts: continues an open run, unread values or an expired request, until no work is left. */
   async drive(where: ContextRef & { readonly contextId: string }): Promise<void> {
     checkOptions(where, { place: 'drive()', ...WHERE })
     const key = this.#key(where)

@@ -237,8 +237,8 @@ export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 're
 }
 
 /**
- * True once the round of the iteration has begun: by the phase of its hooks; without hooks by its calls: one was
- * checked, or settled with no hook after the reply that could have done so.
+ * True once the round of the iteration has begun: its hooks have run, a call was checked, or a call was settled right after
+ * the model, where no hook can have settled it.
  */
 export function hasRound({ phase, calls }: Pick<OpenTurn, 'phase' | 'calls'>): boolean {
   return (

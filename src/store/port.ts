@@ -84,14 +84,14 @@ export interface Store {
 
   /**
    * Contexts of all owners, by contextId, actor and tenant, a page at a time: those after `after`, at most `limit` (100 if
-   * not given). Sub-conversations and erased ones are among them, so that a page costs the same whatever it has. For hosts.
+   * not given). Sub-conversations and erased ones are included, so that every page costs the same. For hosts.
    */
   scan(query?: ScanQuery): Promise<readonly Head[]>
 
   /**
    * Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). Until
-   * an entry names them, they go with the last other entry that does: an append that names them then rejects with
-   * `invalid-entry`, `retry: 'later'` and the hash in its details. Put them again, and repeat it.
+   * your entry names them, they are deleted with the last other entry that does. An append that names deleted bytes
+   * rejects with `invalid-entry`, `retry: 'later'` and the hash in its details: put them again, and repeat it.
    */
   putBlob(owner: Owner, bytes: Uint8Array): Promise<string>
   getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined>

@@ -191,7 +191,7 @@ class TurnFacts implements Facts {
   }
 }
 
-/** Counts entries, because a window may begin with an input whose turn it shows only the end of. */
+/** Counts, because the first entry does not tell: a window inside a turn also has that turn's input, before a gap. */
 function hasEvery(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
   let count = 0
   for (const { seq } of entries) if (seq > from && seq <= to) count += 1

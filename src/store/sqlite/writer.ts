@@ -253,7 +253,7 @@ function parentOf(db: Database, request: Port.AppendRequest): number | null {
   return found?.id ?? null
 }
 
-/** A fork that is named below another context was made with it (`isForkedBelow`); 0 comes after / in the order of names. */
+/** Children, and forks named below (`isForkedBelow`): those from `NAME/` up to `NAME0`, because 0 follows / in the order. */
 const BELOW = `SELECT id FROM context WHERE parent = ?
   UNION SELECT id FROM context WHERE parent_kind = 'fork' AND tenant = ? AND actor = ?
     AND name > ? AND name < ? AND instr(substr(name, length(?) + 2), '/') = 0`
