@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
-import { standInContext } from 'holdfast/testing'
+import { fakeToolContext } from 'holdfast/testing'
 import { loadTools } from 'holdfast/toolbox'
 import { TOOLBOX } from '../kit/budgets.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
@@ -25,7 +25,7 @@ export const toolbox: Case = {
     makeRepository(root)
     const tools = new Map((await loadTools({ cwd: root, toolIds: TOOLS })).map((tool) => [tool.name, tool]))
     const call = (name: string, input: object) => () =>
-      millisOf(1, () => tools.get(name)?.run({ path: '.', ...input }, standInContext()))
+      millisOf(1, () => tools.get(name)?.run({ path: '.', ...input }, fakeToolContext()))
     const rg = (regex: string) => () =>
       programMillis(rgPath, ['--line-number', `--regexp=${regex}`, './'], root)
     const figures = await interleave(
@@ -123,11 +123,11 @@ function programMillis(program: string, args: readonly string[], cwd: string): n
 /** The most memory that a process has while it loads the tools and makes these calls. */
 function peakMegabytes(root: string, calls: typeof CALLS): number {
   const code = `
-    import { standInContext } from 'holdfast/testing'
+    import { fakeToolContext } from 'holdfast/testing'
     import { loadTools } from 'holdfast/toolbox'
     const tools = await loadTools(${JSON.stringify({ cwd: root, toolIds: TOOLS })})
     for (const [name, input] of ${JSON.stringify(calls)})
-      await tools.find((tool) => tool.name === name).run(input, standInContext())
+      await tools.find((tool) => tool.name === name).run(input, fakeToolContext())
     console.log(process.resourceUsage().maxRSS / 1024)`
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
     cwd: import.meta.dirname,

@@ -7,7 +7,7 @@ import {
   type TurnOutcome,
 } from '../drive/index.ts'
 import { invalidOption, type Message, type UserContent } from '../protocol/index.ts'
-import type { TurnPart } from '../turn/index.ts'
+import type { NodeTurn } from '../turn/index.ts'
 import { windowOf } from './message-window.ts'
 import { checkSubAgent, runBelow, type SubAgentConfig, type WithOutput } from './run-below.ts'
 
@@ -34,7 +34,7 @@ export function agentNode<Output>(
 export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], string>
 export function agentNode(config: AgentNodeConfig): Runnable<string | readonly Message[], unknown> {
   const { memory = false, ...rest } = config ?? {}
-  // An agent is refused as what it is, not as its copy.
+  // The check recognises an `Agent` only by the object itself, so it is not copied.
   const own = config?.memory === undefined ? config : rest
   checkSubAgent('agentNode() takes a config as for an Agent.', own)
   if (typeof memory !== 'boolean') throw invalidOption('memory', 'must be true or false')
@@ -55,7 +55,7 @@ export async function runAgent(
 
 interface Start {
   readonly message?: UserContent
-  readonly part?: TurnPart
+  readonly nodeTurn?: NodeTurn
 }
 
 /** A last message of the user begins the turn; after any other, the agent just goes on. */
@@ -71,8 +71,8 @@ async function afterHistory(
     )
   const messages = await windowOf('The input of agentNode()', input, config)
   const last = messages.at(-1)
-  if (last?.role !== 'user') return { part: { kind: 'whole', history: messages } }
-  return { message: last.content, part: { kind: 'whole', history: messages.slice(0, -1) } }
+  if (last?.role !== 'user') return { nodeTurn: { kind: 'whole', history: messages } }
+  return { message: last.content, nodeTurn: { kind: 'whole', history: messages.slice(0, -1) } }
 }
 
 /** A completed turn without the configured output, which a hook stopped, is a failure for its caller. */

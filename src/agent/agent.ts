@@ -63,12 +63,12 @@ import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { FORK, type ForkOptions, SHUTDOWN, type ShutdownOptions, TRACE } from './method-options.ts'
-import { textOf } from './outcome-text.ts'
+import { outcomeText } from './outcome-text.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
-import { parseInput, steersOutput, storedLimits, turnOptions, UNPROMPTED } from './turn-options.ts'
+import { limitsToStore, parseInput, steersOutput, turnOptions, UNPROMPTED } from './turn-options.ts'
 import { TurnSchemas } from './turn-schemas.ts'
 import { turnScopes, withSystemRead } from './turn-scope.ts'
 
@@ -210,7 +210,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
    */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
-    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return textOf(outcome)
+    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return outcomeText(outcome)
     const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
       message,
@@ -443,7 +443,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
   #sender({ limits, output, ...options }: TurnOptions): Continuation {
     return requestFields(this.owner, {
       ...options,
-      ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
+      ...(limits === undefined ? {} : { limits: limitsToStore(limits) }),
       ...(output === undefined ? {} : { outputSchema: this.#schemas.add(output) }),
     })
   }

@@ -34,10 +34,10 @@ import {
   compactionPlan,
   defineTurn,
   FOREIGN_CONFIG,
+  type NodeTurn,
   TURN_CONFIG,
   type TurnConfig,
   type TurnDefinition,
-  type TurnPart,
 } from '../turn/index.ts'
 
 export interface AgentConfig<Output = unknown> extends TurnConfig<Output>, LogConfig {
@@ -88,11 +88,11 @@ export interface AgentConfig<Output = unknown> extends TurnConfig<Output>, LogCo
  */
 export type WhileBusy = 'queue' | 'steer' | 'interrupt' | 'reject'
 
-/** Set by nodes of graphs alone: the part of a turn that they run, and the artifacts of the graph. */
-export const NODE_RUN: unique symbol = Symbol('holdfast.node-run')
+/** Set by nodes of graphs alone: the turn that they run, and the artifacts of the graph. */
+export const NODE_SETUP: unique symbol = Symbol('holdfast.node-setup')
 
-export interface NodeRun {
-  readonly part?: TurnPart
+export interface NodeSetup {
+  readonly nodeTurn?: NodeTurn
   readonly artifacts?: LoopScope['artifacts'] | undefined
 }
 
@@ -136,8 +136,8 @@ export function setUp(config: AgentConfig): AgentSetup {
   if (!Number.isSafeInteger(leaseMs) || leaseMs > MAX_LEASE_MS)
     throw invalidOption('leaseMs', `must be whole milliseconds, at most a day, not ${shown(leaseMs)}`)
   const key = contextKey({ ...owner, contextId: config.contextId })
-  const { part, artifacts } = (config as { readonly [NODE_RUN]?: NodeRun })[NODE_RUN] ?? {}
-  const definition = { ...defineTurn({ ...config, ...defined({ compact }) }), ...defined({ part }) }
+  const { nodeTurn, artifacts } = (config as { readonly [NODE_SETUP]?: NodeSetup })[NODE_SETUP] ?? {}
+  const definition = { ...defineTurn({ ...config, ...defined({ compact }) }), ...defined({ nodeTurn }) }
   return {
     key,
     owner,

@@ -19,7 +19,7 @@ import { changeValues, newestValues } from './actor-journal.ts'
 /** The contextId of the journal of every person's grants. */
 export const GRANTS_CONTEXT = '~grants'
 
-export interface GivenGrant {
+export interface ListedGrant {
   readonly pattern: string
   readonly scope: Exclude<GrantScope, 'once'>
   /** The person that it counts for: one of the conversation's, or its owner. */
@@ -43,11 +43,11 @@ export function personGrants(store: Store, { tenant, actor }: Owner): PersonGran
 }
 
 /** The grants of a conversation, and those of its owner in all conversations, each kind oldest first. */
-export async function listGrants(store: Store, key: ContextKey): Promise<readonly GivenGrant[]> {
+export async function listGrants(store: Store, key: ContextKey): Promise<readonly ListedGrant[]> {
   const { grants = [] } = await loadSession(store, key)
   const { values } = await newestValues<Grant>(store, grantsKey(key), 'grants')
   const given =
-    (scope: GivenGrant['scope']) =>
+    (scope: ListedGrant['scope']) =>
     ({ pattern, actor, at }: Grant) => ({
       pattern,
       scope,
@@ -74,7 +74,7 @@ export async function revokeGrants(store: Store, key: ContextKey, pattern?: stri
   return ended + (await revokeInConversation(store, key, patterns))
 }
 
-/** A conversation's grants are those of all its persons: its owner ends them for everyone. */
+/** Revokes grants in the conversation, for every person of it. */
 async function revokeInConversation(
   store: Store,
   key: ContextKey,

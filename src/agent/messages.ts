@@ -3,7 +3,6 @@ import { processIdentity, systemIds } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import {
   checkIdle,
-  heldOver,
   type ImportReceipt,
   type ImportRequest,
   importContext,
@@ -12,6 +11,7 @@ import {
   readWindow,
   type Session,
   transcript,
+  withUnsaved,
 } from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import {
@@ -91,7 +91,7 @@ export async function readMessages(
   const isWindow = query.maxMessages === undefined && query.maxTokens === undefined
   if (isWindow && (hasUnsaved || isRunning)) return journal.messages()
   if (hasUnsaved)
-    return newestMessages({ store: heldOver(journal.windowEntries, store), key, session }, query)
+    return newestMessages({ store: withUnsaved(journal.windowEntries, store), key, session }, query)
   const stored = await storedMessages(store, key)
   if (!isWindow) return newestMessages(stored, query)
   const view = { maxMessages, ...(await tokenBudget(maxTokens)), session: stored.session }

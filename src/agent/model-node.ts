@@ -40,7 +40,7 @@ async function callModel(
   below: ChildContext,
 ): Promise<ChildResult<readonly Message[]>> {
   const history = await windowOf('The input of modelNode()', input, config)
-  const run = await runBelow({ config, below, part: { kind: 'reply', history } })
+  const run = await runBelow({ config, below, nodeTurn: { kind: 'reply', history } })
   return isComplete(run.result.outcome) ? { ...run.result, output: await replyOf(run) } : run.result
 }
 

@@ -12,10 +12,10 @@ import {
 } from '../protocol/index.ts'
 import { type Head, isOwned, persist, type Store } from '../store/index.ts'
 
-export interface Stuck {
+export interface StuckConversation {
   readonly head: Head
   /** Why it is due. */
-  readonly why: 'nobody drives its turn' | 'nobody reads its inbox' | 'its time to wake has passed'
+  readonly why: 'turn without a driver' | 'unread inbox' | 'overdue wake-up'
   readonly sinceMs: number
   /** How often it was claimed without progress. */
   readonly claims: number
@@ -32,12 +32,15 @@ const STUCK: OptionSet<StuckQuery> = {
 }
 
 /** Conversations that have been due for a while, the longest first. */
-export async function listStuck(store: Store, options: StuckQuery = {}): Promise<readonly Stuck[]> {
+export async function listStuck(
+  store: Store,
+  options: StuckQuery = {},
+): Promise<readonly StuckConversation[]> {
   checkOptions(options, STUCK)
   const { olderThanMs = 60_000, limit = 100 } = options
   const now = systemClock.now()
   const due = await store.due(limit)
-  const stuck = due.map((head): Stuck => {
+  const stuck = due.map((head): StuckConversation => {
     const since = head.wakeAt !== undefined && head.wakeAt <= now ? head.wakeAt : head.at
     return { head, why: reasonOf(head, now), sinceMs: now - since, claims: head.claims }
   })
@@ -96,7 +99,7 @@ export async function takeOver(store: Store, key: ContextKey): Promise<Head> {
   return (await store.head(key)) ?? now
 }
 
-function reasonOf(head: Head, now: number): Stuck['why'] {
-  if (head.wakeAt !== undefined && head.wakeAt <= now) return 'its time to wake has passed'
-  return head.status === 'running' ? 'nobody drives its turn' : 'nobody reads its inbox'
+function reasonOf(head: Head, now: number): StuckConversation['why'] {
+  if (head.wakeAt !== undefined && head.wakeAt <= now) return 'overdue wake-up'
+  return head.status === 'running' ? 'turn without a driver' : 'unread inbox'
 }

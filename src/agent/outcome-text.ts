@@ -2,7 +2,7 @@
 import type { TurnOutcome } from '../drive/index.ts'
 import { limitText } from '../protocol/index.ts'
 
-export function textOf(outcome: TurnOutcome): string {
+export function outcomeText(outcome: TurnOutcome): string {
   const text = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
   const { limit, stopped } = outcome
   if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${text}`.trim()

@@ -23,9 +23,9 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { StandardSchema } from '../tool/index.ts'
-import type { TurnPart } from '../turn/index.ts'
+import type { NodeTurn } from '../turn/index.ts'
 import { Agent } from './agent.ts'
-import { type AgentConfig, NODE_RUN, setUp } from './config.ts'
+import { type AgentConfig, NODE_SETUP, setUp } from './config.ts'
 import { enterLasting } from './lasting-child.ts'
 import { newestSightings } from './sightings.ts'
 import { type TurnOptions, UNPROMPTED } from './turn-options.ts'
@@ -75,9 +75,9 @@ export function checkSubAgent(what: string, config: unknown): void {
 export interface BelowRun {
   readonly config: SubAgentConfig
   readonly below: ChildContext
-  /** Begins the turn. Absent: the turn begins after the messages of its part. */
+  /** Begins the turn. Absent: the turn begins after the messages of `nodeTurn`. */
   readonly message?: UserContent
-  readonly part?: TurnPart
+  readonly nodeTurn?: NodeTurn
   /** True: later runs of the caller share the conversation. */
   readonly lasts?: boolean
   /** True: its artifacts are the caller's. */
@@ -123,7 +123,7 @@ function lastingName({ lasting, name }: ChildContext): string {
   throw new HoldfastError('invalid-option', { message: `${name} has a memory, and only nodes can have one.` })
 }
 
-function agentBelow({ config, below, part, sharesArtifacts = false }: BelowRun, key: ContextKey): Agent {
+function agentBelow({ config, below, nodeTurn, sharesArtifacts = false }: BelowRun, key: ContextKey): Agent {
   const { childScope, credentials } = below
   const { contextId, ...ports } = childScope.config
   const artifacts = sharesArtifacts ? childScope.artifacts : undefined
@@ -137,7 +137,7 @@ function agentBelow({ config, below, part, sharesArtifacts = false }: BelowRun, 
     // The caller's observers see its turns, too.
     log: false,
     sessions: false,
-    ...{ [NODE_RUN]: defined({ part, artifacts }) },
+    ...{ [NODE_SETUP]: defined({ nodeTurn, artifacts }) },
   })
 }
 

@@ -61,8 +61,8 @@ async function runTools(
   if (calls.length === 0) return NOTHING
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
   const history = await windowOf('The input of toolNode()', messages.slice(0, at), {})
-  const part = { kind: 'round', history, reply: { content: calls } } as const
-  const run = await runBelow({ config, below, part, lasts: true, sharesArtifacts: true })
+  const nodeTurn = { kind: 'round', history, reply: { content: calls } } as const
+  const run = await runBelow({ config, below, nodeTurn, lasts: true, sharesArtifacts: true })
   const { outcome } = run.result
   if (outcome.status !== 'completed') return run.result
   return { ...run.result, outcome: withoutLimit(outcome), output: await resultsOf(run, calls) }

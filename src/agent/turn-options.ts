@@ -42,7 +42,7 @@ export interface TurnOptions<Output = unknown> {
 
 export type AnswerOptions<Output = unknown> = Omit<TurnOptions<Output>, 'whileBusy'>
 
-/** Marks the options of a turn that begins without a message of its own, after messages of its `TurnPart`. */
+/** Marks the options of a turn that begins without a message of its own, after messages of its `NodeTurn`. */
 export const UNPROMPTED: unique symbol = Symbol('holdfast.unprompted')
 
 /** A message to post, with its sender and delivery options. */
@@ -54,7 +54,7 @@ export interface NewInput {
 }
 
 /** The limits of one turn in their stored form. */
-export function storedLimits(limits: unknown): JsonObject {
+export function limitsToStore(limits: unknown): JsonObject {
   return { ...checkLimits(limits) }
 }
 

@@ -5,7 +5,7 @@ import { transcript } from '../journal/index.ts'
 import type { JournalView, LoopScope } from '../loop/index.ts'
 import { PromptLines } from '../model/index.ts'
 import type { Entry, Message } from '../protocol/index.ts'
-import type { TurnDefinition, TurnPart, TurnScope } from '../turn/index.ts'
+import type { NodeTurn, TurnDefinition, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { personGrants } from './grants.ts'
 import { journalSightings } from './sightings.ts'
@@ -30,7 +30,7 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
     const { view, artifacts } = scope
     return {
       ...scope,
-      view: definition.part === undefined ? view : viewAfter(definition.part, view),
+      view: definition.nodeTurn === undefined ? view : viewAfter(definition.nodeTurn, view),
       artifacts: own.artifacts ?? artifacts,
       agent,
       definition,
@@ -47,8 +47,8 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
   }
 }
 
-/** The view whose messages begin with those of the part. */
-function viewAfter({ kind, history }: TurnPart, view: JournalView): JournalView {
+/** The view whose messages begin with the history of the node. */
+function viewAfter({ kind, history }: NodeTurn, view: JournalView): JournalView {
   // The journal of rounds has earlier ones, too, which are in the history.
   const own = () => (kind === 'round' ? chain(view.turnEntries(), lastRound) : view.messages())
   return {

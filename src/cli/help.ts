@@ -21,12 +21,12 @@ const json: OptionForm = { help: 'one JSON document, for programs' }
 const of: OptionForm = {
   takes: 'NAME',
   short: 'a',
-  help: 'of this agent of the config, of task, or of research',
+  help: 'an agent of the config, task, or research',
 }
 /** The owner of conversations that callers of a server have. */
 const owner: Readonly<Record<string, OptionForm>> = {
-  tenant: { takes: 'TENANT', help: 'with --actor: conversations of this owner; else your own' },
-  actor: { takes: 'ACTOR', help: 'a caller of the server, as it is authenticated' },
+  tenant: { takes: 'TENANT', help: 'with --actor: conversations of that caller; else your own' },
+  actor: { takes: 'ACTOR', help: 'a caller of holdfast serve, with --tenant' },
 }
 
 export const SHARED: Readonly<Record<string, OptionForm>> = {
@@ -161,7 +161,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'serve an agent to an MCP client',
     usage: '[CONFIG] [--agent NAME] [--model MODEL]',
     about:
-      'Speaks MCP on standard input and output, until the client closes them. The client gets the tools send_message\nand answer_request; conversations are kept as those of chat and run are.',
+      'Speaks MCP on standard input and output, until the client closes them. The client gets the tools send_message\nand answer_request; conversations are kept, as those of chat and run.',
     words: { least: 0, most: 1 },
     options: { agent, model, mcp },
     examples: [
@@ -179,7 +179,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     options: {
       agent: { takes: 'NAME', short: 'a', help: 'an agent of the config instead of the task agent' },
       model: { ...languageModel, help: 'such as openai/gpt-4.1-mini; reflex only with --agent' },
-      cwd: { takes: 'DIR', help: 'the folder of every session, whatever the editor says' },
+      cwd: { takes: 'DIR', help: 'the folder of every session, in place of the one that the editor names' },
       policy: { takes: 'FILE', help: 'JSON with rules that allow, ask or deny calls' },
       mcp,
     },
@@ -216,7 +216,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
     summary: 'print active things, and where ids came from',
     usage: 'ID [--json]',
     about:
-      'Of a conversation: the active things with their expiry, and the grounds of the ids of its last calls.\n~state has your selections of all conversations.',
+      'Prints the active things with their expiry, and why the ids of the last calls were accepted.\nWrite ~state as the ID to see your selections for all conversations.',
     words: { least: 1, most: 1 },
     options: { agent: of, ...owner, json },
     examples: [
@@ -235,7 +235,7 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       agent: of,
       ...owner,
       turn: { takes: 'N', help: 'which turn, or all; else the newest' },
-      follow: { short: 'f', help: 'print what ends in a running turn, as it ends, then draw it' },
+      follow: { short: 'f', help: 'print each step of a running turn when it ends, then draw the turn' },
       json: { help: 'one JSON document, for programs; with --follow, a line for each entry' },
     },
     examples: [

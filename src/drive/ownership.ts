@@ -379,7 +379,7 @@ export class Ownership {
     const owns = this.isOwner
     this.journal.receive(receipt.inbox, { isOwner: owns })
     const { store, key } = this.#options
-    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
+    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelBell(store).notify(keyText(key))
     return receipt.entries
   }
 

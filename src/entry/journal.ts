@@ -4,7 +4,7 @@ export type {
   Answer,
   Call,
   ChannelValue,
-  Effect,
+  GraphEffect,
   GraphPosition,
   GraphState,
   GraphTask,

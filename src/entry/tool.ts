@@ -27,6 +27,6 @@ export type {
   ToolResultOptions,
   ToolSet,
   ToolsOption,
-  Verdict,
+  VerifyResult,
 } from '../tool/index.ts'
 export { aiTool, answerFrom, clientTool, optionText, toolsFrom } from '../tool/index.ts'

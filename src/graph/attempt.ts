@@ -129,9 +129,7 @@ export class Attempt implements StepCaller {
     })
   }
 
-  /**
-   * Runs the node with its context. If it asked questions, returns those instead of its update, whatever it did with them.
-   */
+  /** Runs the node with its context. A node that asked questions returns these, even if it caught their interrupt. */
   async perform(state: object, { signal, progress }: ToolContext): Promise<unknown> {
     try {
       const input = await this.#input()
@@ -218,7 +216,9 @@ export class Attempt implements StepCaller {
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
     if ('otherwise' in question) return otherwise
-    throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
+    throw new HoldfastError('expired', {
+      message: `The question ${quote(question.prompt)} expired without an answer.`,
+    })
   }
 
   #checkQuestion(name: unknown): void {

@@ -79,7 +79,7 @@ function checkAppended(channel: string, after: Json | undefined, before: Json | 
   if (!Array.isArray(after) || !Array.isArray(before)) return
   if (isDeepStrictEqual(after.slice(0, before.length), before)) return
   throw new HoldfastError('invalid-update', {
-    message: `${channel} has changed items of a list() of the graph that it is a node of, which can only grow: write { input, output } to map the state.`,
+    message: `${channel} has lost or changed items, but it is a list() in the graph above, which can only grow: write { input, output } to map the state.`,
   })
 }
 
@@ -90,7 +90,7 @@ function checkShared(shared: readonly string[], channels: Channels, { name, kind
   )
   if (reduced.length === 0) return
   throw new HoldfastError('invalid-graph', {
-    message: `${reduced.join(', ')} of ${name} and of the graph that it is a node of is a reduce() channel: write { input, output } to map the state.`,
+    message: `${reduced.join(', ')} of ${name} is also a channel of the graph above, and the updates of a reduce() channel cannot be passed on: write { input, output } to map the state.`,
   })
 }
 

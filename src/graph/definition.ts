@@ -8,7 +8,7 @@ import type {
   Credentials,
   SchemaOutput,
   StandardSchema,
-  Verdict,
+  VerifyResult,
 } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { Send } from './send.ts'
@@ -169,7 +169,7 @@ export interface StepOptions<T> {
   readonly replay?: 'never' | 'safe'
   readonly timeoutMs?: number
   /** After a crash: reports whether the effect happened, instead of running a `never` effect again. */
-  readonly verify?: (context: EffectContext) => Verdict<T> | Promise<Verdict<T>>
+  readonly verify?: (context: EffectContext) => VerifyResult<T> | Promise<VerifyResult<T>>
 }
 
 /** The answer of a route: one or several targets, each with the state or with an input of its own. */

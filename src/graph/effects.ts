@@ -1,5 +1,5 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
-import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
+import { type GraphTask, isStarted, type GraphEffect as Known } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
 import { checkOptions, defined, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {

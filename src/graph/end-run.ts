@@ -5,12 +5,12 @@ import { defined, type EntryData, isWaiting, type OutcomeReason } from '../proto
 import { UNKNOWN } from './effects.ts'
 import type { Run } from './run.ts'
 
-export interface Ending {
+export interface RunEnding {
   readonly error?: EntryData['turn.end']['error']
   readonly limit?: string
 }
 
-export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): undefined {
+export function endRun(run: Run, outcome: OutcomeReason, ending: RunEnding = {}): undefined {
   run.queue.drain()
   if (!isWaiting(outcome)) settleOpen(run)
   const cancel = run.cancelKey()

@@ -44,6 +44,7 @@ import { memoryStore } from '../store/memory/index.ts'
 import { convertedChanges } from './adopt-channels.ts'
 import type { Channels, InputOf, StateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
+import { GraphConversation, type GraphConversationOptions } from './graph-conversation.ts'
 import {
   COMPILE,
   type ContextRef,
@@ -59,7 +60,6 @@ import { type MermaidOptions, toMermaid } from './mermaid.ts'
 import type { GraphLimits } from './run.ts'
 import { type RunTrace, traceRun } from './run-trace.ts'
 import { plainState } from './state-view.ts'
-import { Thread, type ThreadOptions } from './thread.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
 
 /** The state of a graph's conversation at one position. */
@@ -88,7 +88,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   readonly #telemetry: readonly Telemetry[]
   readonly #store: Store
   /** Unfinished runs of this process by conversation, in the order of the calls. */
-  readonly #live = new Map<string, Set<Thread>>()
+  readonly #live = new Map<string, Set<GraphConversation>>()
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     checkOptions(options, COMPILE)
@@ -120,14 +120,14 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   /** Runs the graph and streams its events. Starts at once, with or without a listener; its outcome never rejects. */
   stream(input: InputOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
-    return this.#run(options, (thread) => {
+    return this.#run(options, (conversation) => {
       checkOptions(options, RUN)
       checkUnkeyed(input, options.key)
       checkKey(options)
       checkLimits(options.limits)
       const values =
         input === null ? null : checkedUpdate(this['~graph'].channels, { source: 'the input' }, input)
-      return thread.begin(values, options)
+      return conversation.begin(values, options)
     })
   }
 
@@ -136,50 +136,50 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     answers: Readonly<Record<string, Json>>,
     options: GraphRunOptions & { readonly contextId: string },
   ): GraphRun<C> {
-    return this.#run(options, (thread) => {
+    return this.#run(options, (conversation) => {
       if (options?.contextId === undefined)
         throw invalidOption('contextId', 'is missing: write answer(answers, { contextId })')
       checkOptions(options, RUN)
       checkLimits(options.limits)
-      return thread.answer(answers, options)
+      return conversation.answer(answers, options)
     })
   }
 
   /** Requests that wait for an answer, oldest first. */
   async requests(where: ContextRef & { readonly contextId: string }): Promise<readonly RequestData[]> {
     checkOptions(where, { place: 'requests()', ...WHERE })
-    return this.#thread(this.#key(where)).requests()
+    return this.#conversation(this.#key(where)).requests()
   }
 
   /** Cancels the current run, whichever process drives it. */
   async cancel(where: ContextRef & { readonly contextId: string; readonly reason?: string }): Promise<void> {
     checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, reason: 'a text' } })
     const key = this.#key(where)
-    const [first = this.#thread(key)] = this.#live.get(keyText(key)) ?? []
+    const [first = this.#conversation(key)] = this.#live.get(keyText(key)) ?? []
     await first.cancel(where.reason)
   }
 
-  /** For hosts: goes on with an open run, unread values or an expired request, until nothing is to be done now. */
+  /** For hosts: continues an open run, unread values or an expired request, until no work is left. */
   async drive(where: ContextRef & { readonly contextId: string }): Promise<void> {
     checkOptions(where, { place: 'drive()', ...WHERE })
     const key = this.#key(where)
-    const thread = this.#thread(key)
+    const conversation = this.#conversation(key)
     const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(thread))
+    this.#live.set(keyText(key), live.add(conversation))
     try {
-      await thread.drive()
+      await conversation.drive()
     } finally {
-      live.delete(thread)
+      live.delete(conversation)
       if (live.size === 0) this.#live.delete(keyText(key))
-      await thread.close()
+      await conversation.close()
     }
   }
 
   /** Releases a conversation that this process runs, after the effects under way; any process may go on with it. */
   async shutdown(where: ContextRef & { readonly contextId: string }): Promise<void> {
     checkOptions(where, { place: 'shutdown()', ...WHERE })
-    const threads = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
-    await Promise.all(threads.map((thread) => thread.close()))
+    const conversations = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
+    await Promise.all(conversations.map((conversation) => conversation.close()))
   }
 
   /** The current state, or the state after entry `at`; undefined if the graph never ran. */
@@ -236,13 +236,13 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   async #runBelow(
     below: ChildContext,
     input: InputOf<C>,
-    given: Pick<ThreadOptions, 'isState'> = {},
+    given: Pick<GraphConversationOptions, 'isState'> = {},
   ): Promise<ChildResult<StateOf<C>>> {
     const { childScope, name, principal, credentials, signal, limits } = below
     const metadata = metadataBelow(below)
     const { contextId, owner, ...ports } = childScope.config
     const key = childKey({ ...owner, contextId }, name)
-    const thread = this.#thread(key, {
+    const conversation = this.#conversation(key, {
       ...ports,
       ...given,
       parent: contextId,
@@ -259,7 +259,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       ...(Object.keys(own).length === 0 ? {} : { limits: own }),
       key: `call:${name}`,
     }
-    const outcome = await runChild(thread.asChild(values, options), below)
+    const outcome = await runChild(conversation.asChild(values, options), below)
     const session = await loadSession(ports.store, key)
     const seen = session.graph?.seen
     return {
@@ -271,33 +271,33 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   #run(
     options: GraphRunOptions | undefined,
-    begin: (thread: Thread) => ReturnType<Thread['begin']>,
+    begin: (conversation: GraphConversation) => ReturnType<GraphConversation['begin']>,
   ): GraphRun<C> {
     const contextId = options?.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
-    const thread = this.#thread(key)
+    const conversation = this.#conversation(key)
     const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(thread))
-    let turn: ReturnType<Thread['begin']>
+    this.#live.set(keyText(key), live.add(conversation))
+    let turn: ReturnType<GraphConversation['begin']>
     try {
-      turn = begin(thread)
+      turn = begin(conversation)
     } catch (error) {
-      turn = thread.refused(error)
+      turn = conversation.refused(error)
     }
     return graphRun<C>({
       contextId,
       turn,
       stateAt: async (seq) => {
-        const { session, isLoaded } = thread.journal
+        const { session, isLoaded } = conversation.journal
         const isThere = isLoaded && seq !== undefined && session.seq === seq
         return this.#stateOf(isThere ? session : await loadSession(this.#store, key, seq))
       },
-      lastState: () => this.#stateOf(thread.journal.session),
+      lastState: () => this.#stateOf(conversation.journal.session),
       done: async () => {
-        await thread.queuedRuns()
-        live.delete(thread)
+        await conversation.queuedRuns()
+        live.delete(conversation)
         if (live.size === 0) this.#live.delete(keyText(key))
-        await thread.close()
+        await conversation.close()
       },
     })
   }
@@ -306,11 +306,11 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     return contextKey({ ...checkOwner(owner ?? LOCAL_OWNER), contextId })
   }
 
-  #thread(key: ContextKey, ports: Partial<ThreadOptions> = {}): Thread {
+  #conversation(key: ContextKey, ports: Partial<GraphConversationOptions> = {}): GraphConversation {
     const { clock = systemClock, timer = systemTimer, ids = systemIds, leaseMs = 30_000 } = this.#options
     const { requestTtlMs = WEEK_MS, maxClaims = 5, graceMs = 5000, limits = {} } = this.#options
     const { allow, credentials } = this.#options
-    return new Thread({
+    return new GraphConversation({
       definition: this['~graph'],
       key,
       store: this.#store,
@@ -326,7 +326,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     })
   }
 
-  /** Channels without a value yet show their initial values; those of another kind show theirs as the next run has it. */
+  /** The state that the next run would begin with: initial values for new channels, converted values for changed ones. */
   #stateOf({ graph }: Session): StateOf<C> {
     const definition = this['~graph']
     const { channels, kinds } = definition
@@ -375,7 +375,7 @@ function successOf<C extends Channels>(
   const { status, reason, error, turn, limit, maximum } = outcome
   if (limit !== undefined)
     throw new HoldfastError('limit-reached', {
-      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. What it reached is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
+      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. Its progress is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
       details: { limit, maximum: maximum ?? null, turn, contextId },
     })
   if (status !== 'failed' && status !== 'cancelled') return outcome

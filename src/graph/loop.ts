@@ -37,14 +37,14 @@ function stepsOf(run: Run): LoopSteps {
       if (isBegun) adoptChannels(run)
       return isBegun
     },
-    next: () => nextPart(run),
+    next: () => continueRun(run),
     cancel: () => endRun(run, 'cancelled'),
     fail: (error) => endRun(run, 'failed', { error }),
   }
 }
 
-/** The next part of the run, from its current position. */
-function nextPart(run: Run): AsyncIterable<Batch> | undefined {
+/** Continues the run from its current position. */
+function continueRun(run: Run): AsyncIterable<Batch> | undefined {
   run.queue.drain()
   const { tasks } = run.session.graph ?? { tasks: [] }
   const limit = reachedUsage(run)

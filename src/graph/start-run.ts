@@ -9,7 +9,7 @@ import { endRun, settleOpen } from './end-run.ts'
 import type { Run } from './run.ts'
 import { checkConstants, checkedUpdate, initialChanges, reducedChanges } from './update.ts'
 
-/** Opens a turn or resumes the open one. False if there is no reason for one: then the inbox is accounted for. */
+/** Opens a turn or resumes the open one. Returns false if there is nothing to begin, with the inbox accounted for. */
 export async function begin(run: Run): Promise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) {
@@ -45,7 +45,7 @@ function startFrom(run: Run, entry: Entry): void {
     queueInput(run, entry)
     startQueued(run)
   }
-  // After everything that refuses an input: the run before it then goes on with null, and so do its children.
+  // Last: after a refused input, the earlier run and its children must be able to continue.
   for (const { task, state } of tasks) if (state !== 'ended') run.abandon(task)
 }
 
@@ -120,7 +120,7 @@ function runInput({ graph, scope, session }: Run, entry: Entry): RunInput {
   return { update, sender: senderOf(sender), ...defined({ origin }) }
 }
 
-/** The changes that a run begins with: first values, those of other kinds, those of reducers. Throws if a reducer does. */
+/** The changes that begin a run: initial values, converted channels, reducers. Throws if a reducer does. */
 function startChanges({ graph, session, scope }: Run, update: JsonObject): JsonObject {
   const before = session.graph?.state ?? {}
   const first = {

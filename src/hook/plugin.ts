@@ -11,7 +11,7 @@ import {
   quote,
 } from '../protocol/index.ts'
 import type { ApprovalPolicy, ToolsOption } from '../tool/index.ts'
-import type { Hook, Hooks, PointOf } from './points.ts'
+import type { Hook, HookContextOf, Hooks } from './hook-context.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
 export interface PluginParts {
@@ -34,7 +34,7 @@ export type Plugin = PluginParts | (() => PluginParts)
 /** One hook, and the name of its plugin. */
 export interface Registered<Name extends HookName> {
   readonly plugin?: string
-  readonly run: Hook<PointOf<Name>>
+  readonly run: Hook<HookContextOf<Name>>
 }
 
 /** The hooks of all plugins in their order, then the agent's own; those of a list in the order of the list. */
@@ -46,7 +46,7 @@ export class HookRegistry {
     for (const name of HOOK_NAMES) {
       const ordered = hookKind(name)?.closes ? sources.toReversed() : sources
       const found = ordered.flatMap(({ plugin, on }) => {
-        const runs = [on[name] ?? []].flat() as Hook<PointOf<HookName>>[]
+        const runs = [on[name] ?? []].flat() as Hook<HookContextOf<HookName>>[]
         return runs.map((run) => ({ run, ...defined({ plugin }) }))
       })
       if (found.length > 0) this.#hooks.set(name, found)

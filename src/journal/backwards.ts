@@ -44,12 +44,12 @@ interface Mark {
   readonly span: number
   /** Tokens from it to the newest entry. */
   readonly tokens: number
-  /** The turn or exchange that contains it, by its `opens` id: its opening is shown too. */
+  /** The turn or exchange that contains it, by its `openingId`: its opening is shown too. */
   readonly inside?: number
 }
 
 /** Id of the turn or exchange that an entry opens: a turn by its number, an imported exchange by its negated position. */
-export function opens({ type, turn, seq }: Entry): number | undefined {
+export function openingId({ type, turn, seq }: Entry): number | undefined {
   if (type === 'turn.start') return turn
   return type === 'import' ? -seq : undefined
 }
@@ -59,7 +59,7 @@ export class Backwards {
   readonly #total: number
   readonly #target: number
   readonly #round: Set<string>
-  /** By `opens` id: tokens of each opening read so far. */
+  /** By `openingId`: tokens of each opening read so far. */
   readonly #openings = new Map<number, number>()
   /** Newest first. */
   readonly #marks: Mark[] = []
@@ -96,7 +96,7 @@ export class Backwards {
     this.#messages += count
     this.#tokens += tokens
     if (entry.turn > 0 && entry.type !== 'claim') this.#turn = entry.turn
-    const opened = opens(entry)
+    const opened = openingId(entry)
     if (opened !== undefined) this.#openings.set(opened, tokens)
     if (!isKnown(entry)) return
     if (entry.type === 'tool.end') {
@@ -115,7 +115,7 @@ export class Backwards {
     this.#marks.push({ seq: entry.seq, read: this.#read, before, span, tokens: this.#tokens, ...inside })
   }
 
-  /** The `opens` id of a turn or exchange read only in part: its opening is missing. */
+  /** The `openingId` of a turn or exchange read only in part: its opening is missing. */
   get unopened(): number | undefined {
     const { inside } = this.#marks.at(-1) ?? {}
     return inside === undefined || this.#openings.has(inside) ? undefined : inside

@@ -393,7 +393,7 @@ function resumesWithCredentials({ parked, graph, outcome }: Draft): boolean {
   return parked?.credentials === true || (graph?.credentials === true && outcome !== 'stop')
 }
 
-/** Field by field: what the new turn was given counts before what it inherits. */
+/** Merges field by field: the new turn's own fields override inherited ones. */
 function merged(inherited: JsonObject | undefined, own: JsonObject | undefined): JsonObject | undefined {
   return inherited === undefined || own === undefined ? (own ?? inherited) : { ...inherited, ...own }
 }

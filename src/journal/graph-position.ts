@@ -65,11 +65,11 @@ export type GraphTask = {
   /** Counted usage of its children, by key. */
   readonly below?: { readonly [key: string]: Usage }
   /** Effects so far, by key: none runs again. */
-  readonly effects?: readonly Effect[]
+  readonly effects?: readonly GraphEffect[]
   readonly answers?: readonly TaskAnswer[]
 }
 
-export type Effect = {
+export type GraphEffect = {
   readonly callId: string
   readonly key: string
   readonly replay: ReplayClass
@@ -174,7 +174,7 @@ export function resumeRun(before: GraphPosition, last: OutcomeReason | undefined
   return { ...before, step: 0, tasks }
 }
 
-function mayBeTriedAgain(effect: Effect): Effect {
+function mayBeTriedAgain(effect: GraphEffect): GraphEffect {
   return effect.status === 'error' ? { ...effect, attempt: 0 } : effect
 }
 

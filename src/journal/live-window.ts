@@ -5,13 +5,13 @@
 import { chain, type MaybePromise } from '../base/index.ts'
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import type { IndexRow, Store } from '../store/index.ts'
-import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
+import { Backwards, entryTokens, openingId, type WindowLimits, windowSize } from './backwards.ts'
 import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
 import { TranscriptBuilder } from './transcript.ts'
 import {
+  advancedRange,
   indexAt,
-  laterRange,
   limitsOf,
   readRange,
   summaryTokens,
@@ -128,7 +128,7 @@ export class LiveWindow {
     const isCut = start.split(' ')[0] !== this.#start.split(' ')[0]
     const moved = { start, session, isCut }
     if (isCut || tokens !== undefined) return this.#readAgain(moved)
-    return this.#replace(laterRange(this.#entries, { session, from: this.#from, maxMessages }), moved)
+    return this.#replace(advancedRange(this.#entries, { session, from: this.#from, maxMessages }), moved)
   }
 
   async #readAgain(moved: Move): Promise<readonly Entry[]> {
@@ -196,7 +196,7 @@ export class LiveWindow {
       scan.read(entry, tokensOf(entry))
     }
     const opening = this.#entries.find(
-      (entry) => scan.unopened !== undefined && opens(entry) === scan.unopened,
+      (entry) => scan.unopened !== undefined && openingId(entry) === scan.unopened,
     )
     const around = summaryTokens(this.#entries, session, tokens)
     return scan.length({ around, opening: opening === undefined ? 0 : tokensOf(opening) }) < held.length
@@ -229,7 +229,7 @@ function heldSource(entries: readonly Entry[]): Source {
 }
 
 /** The store as it will be once the entries in memory are saved. */
-export function heldOver(entries: readonly Entry[], store: Source): Source {
+export function withUnsaved(entries: readonly Entry[], store: Source): Source {
   return layered(heldSource(entries), store)
 }
 

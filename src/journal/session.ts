@@ -20,7 +20,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
-import type { Effect, GraphPosition } from './graph-position.ts'
+import type { GraphEffect, GraphPosition } from './graph-position.ts'
 
 /** Code of the warning that prompts omit messages. */
 export const OVER_MESSAGES = 'over-max-messages'
@@ -237,8 +237,8 @@ export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 're
 }
 
 /**
- * True once the round of the iteration has begun: by the phase of its hooks; without hooks by its calls: one was
- * checked, or settled with no hook after the reply that could have done so.
+ * True once the round of the iteration has begun: its hooks have run, a call was checked, or a call was settled right after
+ * the model, where no hook can have settled it.
  */
 export function hasRound({ phase, calls }: Pick<OpenTurn, 'phase' | 'calls'>): boolean {
   return (
@@ -270,7 +270,7 @@ export function isUnknown(session: Session, callId: string): boolean {
   )
 }
 
-function effectsOf({ graph }: Session): readonly Effect[] {
+function effectsOf({ graph }: Session): readonly GraphEffect[] {
   return graph?.tasks.flatMap(({ effects }) => effects ?? []) ?? []
 }
 

@@ -25,7 +25,7 @@ import { isKnown } from './format.ts'
 import type { Session } from './session.ts'
 
 export interface TraceOptions {
-  /** This turn only. Entries of others should be among them where it takes their inputs or goes on with their calls. */
+  /** This turn only. The entries should include the inputs that it takes and the replies whose calls it continues. */
   readonly turn?: number
 }
 
@@ -47,7 +47,7 @@ interface TracedCall {
 
 type Readers = { readonly [T in KnownEntry['type']]?: (entry: EntryOf<T>) => void }
 
-/** Inputs that no turn has taken: those that other processes take are never taken here. */
+/** The most untaken inputs to remember: those that other processes take are never taken here. */
 const MOST_INPUTS = 1000
 
 /** Reads entries one by one, in their order. Its memory is that of the calls since it was made. */
@@ -68,7 +68,7 @@ export class TraceReader {
     reader?.(entry)
   }
 
-  /** Adds calls that were requested in entries that others read. A turn that began before `claimedAt` is taken over. */
+  /** Adds open calls whose replies this reader has not read. A turn that began before `claimedAt` is taken over. */
   resume({ open, parked }: Session, claimedAt: number): void {
     const { turn = 0, startSeq = claimedAt, iteration = 0, startedAt = 0 } = open ?? {}
     if (startSeq < claimedAt) this.#turn = turn

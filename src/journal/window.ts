@@ -7,7 +7,7 @@ import { type Store, turnKey } from '../store/index.ts'
 import {
   Backwards,
   entryTokens,
-  opens,
+  openingId,
   type TokenBudget,
   type WindowLimits,
   windowSize,
@@ -83,16 +83,13 @@ export async function readRange(
   }
 }
 
-/**
- * The same for a window without a token limit that only moves on: nothing is read, all of it is among the entries that
- * were held.
- */
-export function laterRange(
+/** The same for a window that only moves forward and has no token limit: the entries in memory suffice, so nothing is read. */
+export function advancedRange(
   held: readonly Entry[],
   { session, from, maxMessages }: { session: Session; from: number; maxMessages: number },
 ): WindowRange {
   const end = indexAt(held, session.seq + 1)
-  const start = laterStart(held, { session, maxMessages, first: indexAt(held, from), end })
+  const start = advancedStart(held, { session, maxMessages, first: indexAt(held, from), end })
   const entries = held.slice(start, end)
   const opened = entries.find(isOfTurn)?.turn
   const earlier = held.slice(0, start)
@@ -104,7 +101,7 @@ export function laterRange(
   return { entries: around.concat(entries), from: entries[0]?.seq ?? session.seq + 1 }
 }
 
-interface LaterStart {
+interface AdvancedStart {
   readonly session: Session
   readonly maxMessages: number
   /** The contiguous range of the held entries, by their indexes. */
@@ -113,7 +110,7 @@ interface LaterStart {
 }
 
 /** The index at which the window begins, as `Backwards` finds it. */
-function laterStart(held: readonly Entry[], { session, maxMessages, first, end }: LaterStart): number {
+function advancedStart(held: readonly Entry[], { session, maxMessages, first, end }: AdvancedStart): number {
   let isInRound = stillOpen(session).calls.length > 0
   let left = windowSize(session.window.messages, maxMessages)
   let start = end
@@ -197,7 +194,7 @@ async function lengthOf(
   const positions = await openingOf(store, key, { session, entries: found.toReversed() })
   const extra = await readMissing(store, key, { entries: [], positions })
   const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits, session })
-  const opening = extra.find((entry) => scan.unopened !== undefined && opens(entry) === scan.unopened)
+  const opening = extra.find((entry) => scan.unopened !== undefined && openingId(entry) === scan.unopened)
   return scan.length({
     around: summaryTokens(extra, session, tokens),
     opening: opening === undefined ? 0 : tokensOf(opening),

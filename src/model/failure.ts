@@ -95,7 +95,7 @@ export class ModelFailure extends Error {
   }
 }
 
-export type NextStep = { readonly next: 'retry'; readonly waitMs: number } | { readonly next: 'fallback' }
+export type NextAttempt = { readonly next: 'retry'; readonly waitMs: number } | { readonly next: 'fallback' }
 
 export interface RetryPosition {
   /** The failed calls of this model, this one included: 1 after the first. */
@@ -112,7 +112,7 @@ const FIRST_WAIT_MS = 1_000
  * The step after a failure: a retry after 1, 2, 4 … seconds, or the wait that the provider asked for; a fallback model when
  * retrying does not help, is used up, or would take longer than `maxWaitMs`.
  */
-export function afterFailure(failure: ModelFailure, at: RetryPosition): NextStep {
+export function afterFailure(failure: ModelFailure, at: RetryPosition): NextAttempt {
   if (!failure.retryable || at.attempt > at.retries) return { next: 'fallback' }
   const backoff = Math.min(FIRST_WAIT_MS * 2 ** (at.attempt - 1), at.maxWaitMs)
   const wait = Math.max(failure.retryAfterMs ?? backoff, 0)

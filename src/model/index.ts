@@ -1,7 +1,7 @@
 /** Models: from a name to a reply. Knows nothing of turns, tools or storage. */
 export type { ModelDelta } from './assemble.ts'
 export { CONTEXT_SIZES, CONTEXT_SIZES_AS_OF, contextSizeOf } from './context-sizes.ts'
-export type { FailureKind, FailureOptions, NamedFile, NextStep, RetryPosition } from './failure.ts'
+export type { FailureKind, FailureOptions, NamedFile, NextAttempt, RetryPosition } from './failure.ts'
 export { afterFailure, ModelFailure } from './failure.ts'
 export { FILE_LIMITS, FILE_LIMITS_AS_OF } from './file-limits.ts'
 export type { ActiveSince, EntityWords, GroundingContext } from './grounding-context.ts'

@@ -136,7 +136,7 @@ class Trial {
     const more = files.length > MOST_TITLES ? ` and ${files.length - MOST_TITLES} more` : ''
     const name = modelName(this.#request.model)
     return new ModelFailure('file-refused', {
-      message: `${name} refused ${titles.join(', ')}${more}: ${why} The conversation goes on without what was refused. Send it in another form, or ask another model.`,
+      message: `${name} refused ${titles.join(', ')}${more}: ${why} The conversation goes on without that. Send it in another form, or ask another model.`,
       usage: this.#usage,
       files: files.map(namedFile),
       cause,

@@ -234,7 +234,7 @@ function drop(reader: Reader): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Copies only the fields of a call: whatever else the caller keeps in its settings, a key above all, stays here. */
+/** Copies the known fields only: other settings of the caller, such as a key, must not reach the provider. */
 function toCall(
   request: ModelRequest,
   prompt: readonly PromptMessage[],

@@ -1,5 +1,5 @@
 /** Stops a turn before or after chosen tools, to look, to edit, and to go on or end the turn. */
-import type { AfterEachToolPoint, BeforeEachToolPoint, CallResult, PluginParts } from '../hook/index.ts'
+import type { AfterEachToolContext, BeforeEachToolContext, CallResult, PluginParts } from '../hook/index.ts'
 import { checkOptions, HoldfastError, type Json, type OptionSet } from '../protocol/index.ts'
 
 export interface BreakpointOptions {
@@ -8,15 +8,15 @@ export interface BreakpointOptions {
   /** The tools to stop after. */
   readonly after?: BreakpointTools
   /** Called at each stop; the turn goes on when it returns. */
-  readonly on: (stop: Stop) => void | Promise<void>
+  readonly on: (stop: BreakpointStop) => void | Promise<void>
 }
 
 export type BreakpointTools = readonly string[] | boolean | ((tool: string) => boolean)
 
 /** A turn that waits at a tool. Its functions count until `on` returns. */
-export interface Stop
+export interface BreakpointStop
   extends Pick<
-    BeforeEachToolPoint,
+    BeforeEachToolContext,
     'contextId' | 'turn' | 'iteration' | 'task' | 'trace' | 'messages' | 'signal'
   > {
   readonly when: 'before' | 'after'
@@ -55,39 +55,39 @@ export function breakpoint(options: BreakpointOptions): () => PluginParts {
     })
   return () => {
     let isStepping = false
-    const stopAt = async (stop: Omit<Stop, 'step'>): Promise<void> => {
+    const stopAt = async (stop: Omit<BreakpointStop, 'step'>): Promise<void> => {
       isStepping = false
       await options.on({ ...stop, step: () => void (isStepping = true) })
     }
     return {
       name: 'breakpoint',
       on: {
-        beforeEachTool: async (point) => {
-          const { callId, tool, args } = point.pending
+        beforeEachTool: async (context) => {
+          const { callId, tool, args } = context.pending
           if (!isStepping && !before(tool)) return
           await stopAt({
-            ...common(point),
+            ...common(context),
             when: 'before',
             callId,
             tool,
             args,
-            edit: point.edit,
-            abort: point.stop,
+            edit: context.edit,
+            abort: context.stop,
           })
         },
-        afterEachTool: async (point) => {
-          const { result } = point
+        afterEachTool: async (context) => {
+          const { result } = context
           const { callId, tool, args } = result
           if (!isStepping && !after(tool)) return
           await stopAt({
-            ...common(point),
+            ...common(context),
             when: 'after',
             callId,
             tool,
             args,
             result,
-            edit: point.edit,
-            abort: point.stop,
+            edit: context.edit,
+            abort: context.stop,
           })
         },
       },
@@ -96,9 +96,9 @@ export function breakpoint(options: BreakpointOptions): () => PluginParts {
 }
 
 function common(
-  point: BeforeEachToolPoint | AfterEachToolPoint,
-): Omit<Stop, 'when' | 'callId' | 'tool' | 'args' | 'edit' | 'step' | 'abort'> {
-  const { contextId, name, turn, iteration, task, trace, messages, signal } = point
+  context: BeforeEachToolContext | AfterEachToolContext,
+): Omit<BreakpointStop, 'when' | 'callId' | 'tool' | 'args' | 'edit' | 'step' | 'abort'> {
+  const { contextId, name, turn, iteration, task, trace, messages, signal } = context
   return { agent: name, contextId, turn, iteration, task, trace, messages, signal }
 }
 

@@ -1,39 +1,39 @@
 /** `holdfast/plugins`: plugins that are ready to use, and the types to write one: hooks, and the argument of each. */
 export type {
-  Adds,
-  AfterEachToolPoint,
-  AfterLlmPoint,
-  AfterToolsPoint,
-  BeforeEachToolPoint,
-  BeforeLlmPoint,
-  BeforeToolsPoint,
+  AfterEachToolContext,
+  AfterLlmContext,
+  AfterToolsContext,
+  AfterUserInputContext,
+  AgentReadyContext,
+  BeforeEachToolContext,
+  BeforeLlmContext,
+  BeforeToolsContext,
   CallError,
   CallResult,
-  CompletePoint,
-  EditsCall,
-  EditsCalls,
-  EditsPrompt,
-  EditsResult,
-  ErrorPoint,
+  CanAdd,
+  CanEditCall,
+  CanEditCalls,
+  CanEditPrompt,
+  CanEditResult,
+  CanStop,
+  CompleteContext,
+  ErrorContext,
+  HookContext,
+  HookContextOf,
   Hooks,
-  InputPoint,
-  IterationPoint,
-  LimitPoint,
+  IterationContext,
+  LimitContext,
   ModelError,
   PendingCall,
   Plugin,
   PluginParts,
-  PointOf,
   Prompt,
-  ReadyPoint,
   Reply,
-  Stops,
-  TurnPoint,
 } from '../hook/index.ts'
 export type { HookName } from '../protocol/index.ts'
 export type { ApprovalPolicy, PolicyCall, PolicyDecision } from '../tool/index.ts'
 export type { ApprovalPolicyOptions, PolicyArguments } from './approval-policy.ts'
 export { approvalPolicy } from './approval-policy.ts'
 export type { ApprovalRule } from './approval-rules.ts'
-export type { BreakpointOptions, BreakpointTools, Stop } from './breakpoint.ts'
+export type { BreakpointOptions, BreakpointStop, BreakpointTools } from './breakpoint.ts'
 export { breakpoint } from './breakpoint.ts'

@@ -1,7 +1,7 @@
 /**
  * The table of hook points: when each runs in a turn, how often, and what it may do. The fold, the turn, the check of
  * options and the types of hooks read it. A new hook point is a row here and the place in `src/turn` where it runs; if
- * it receives data of its own, a line in `PointData` of `src/hook/points.ts`.
+ * it receives data of its own, a line in `HookData` of `src/hook/hook-context.ts`.
  */
 
 /** One row. An absent mark is false. */
@@ -35,7 +35,7 @@ export const HOOK_TABLE = {
   onAgentReady: { when: 'once, when the agent has loaded its conversation', scope: 'agent' },
   /** After a turn has taken an input: at its start, and when it is steered. */
   afterUserInput: {
-    when: 'the turn has taken what somebody said, at its start or in between',
+    when: 'the turn has taken a message, at its start or in between',
     scope: 'input',
     add: 'now',
     stop: true,
@@ -59,7 +59,7 @@ export const HOOK_TABLE = {
   },
   /** After the whole reply; may change or refuse its calls. */
   afterLlm: {
-    when: 'the reply is there',
+    when: 'after the whole reply',
     scope: 'iteration',
     step: 'after model',
     add: 'later',
@@ -86,7 +86,7 @@ export const HOOK_TABLE = {
   },
   /** For each call that failed, was refused or is of unknown outcome, before `afterEachTool`; for each model call that failed. */
   onError: {
-    when: 'a call did not end well, or a model call failed',
+    when: 'a call failed, was refused or is of unknown outcome; or a model call failed',
     scope: 'failure',
     stop: true,
     afterStop: true,

@@ -2,7 +2,7 @@
 import { approvalsAround } from '../drive/index.ts'
 import type { NodeContext } from '../graph/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
-import { judgeCall, redactorOf } from '../tool/index.ts'
+import { decideCall, redactorOf } from '../tool/index.ts'
 
 interface RemoteCall {
   readonly name: string
@@ -19,7 +19,7 @@ export async function checkAllowed(
   const { policies, granted } = approvalsAround() ?? { policies: [] }
   const { principal, contextId, task: callId } = context
   const about = { tool: name, input: { message }, principal, callId, contextId }
-  const judgement = await judgeCall(
+  const decision = await decideCall(
     policies,
     { ...about, origin: { kind: 'a2a', url }, isPublic, asks: false },
     {
@@ -28,9 +28,9 @@ export async function checkAllowed(
       onFailed: () => {},
     },
   )
-  if (judgement?.decision === 'deny') throw refused(name, judgement.reason)
-  if (judgement?.decision !== 'ask') return
-  const prompt = judgement.question
+  if (decision?.decision === 'deny') throw refused(name, decision.reason)
+  if (decision?.decision !== 'ask') return
+  const prompt = decision.question
   const question = { kind: 'confirmation', name: 'approval', prompt, about: { remoteAgent: name } } as const
   if (!(await context.interrupt(question))) throw refused(name, 'It was not approved.')
 }

@@ -21,7 +21,7 @@ import {
   type Tool,
   type ToolDefinition,
   toolResult,
-  type Verdict,
+  type VerifyResult,
 } from '../tool/index.ts'
 import { checkAllowed } from './allowed-call.ts'
 import { type Connected, checkUrl, connect } from './connect.ts'
@@ -311,7 +311,7 @@ async function keptTask(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promi
 }
 
 /** After a crash: a run goes on with a task that is known. Without one, the message may have been sent. */
-async function canGoOn(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promise<Verdict<never>> {
+async function canGoOn(context: Pick<Exchange, 'callKey' | 'artifacts'>): Promise<VerifyResult<never>> {
   return { happened: (await keptTask(context)) === undefined ? 'unknown' : false }
 }
 

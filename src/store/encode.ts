@@ -20,14 +20,14 @@ export const BLOB_THRESHOLD: number = 64 * 1024
 
 export interface Encoded {
   readonly json: string
-  readonly cuts: readonly Cut[]
+  readonly cuts: readonly CutValue[]
   readonly blobs: ReadonlyMap<string, Buffer>
   /** The result of `decode`, if already known. One object: return it to one reader only. */
   readonly plain: JsonObject | undefined
 }
 
 /** A value that the text holds as null. An empty path is the whole data. */
-export interface Cut {
+export interface CutValue {
   readonly path: readonly (string | number)[]
   readonly hash: string
   readonly kind: 'text' | 'json'
@@ -50,7 +50,7 @@ export function encode(type: string, data: JsonObject): Encoded {
   }
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ENTRY_BYTES) throw tooLarge(type, bytes)
-  const cuts: Cut[] = []
+  const cuts: CutValue[] = []
   const blobs = new Map<string, Buffer>()
   const rest = cutLarge(JSON.parse(json) as Json, { path: [], cuts, blobs })
   return { json: JSON.stringify(rest), cuts, blobs, plain: undefined }
@@ -59,7 +59,7 @@ export function encode(type: string, data: JsonObject): Encoded {
 /** The inverse of `encode`. An undefined `blob` makes the entry corrupt. */
 export function decode(
   json: string,
-  cuts: readonly Cut[],
+  cuts: readonly CutValue[],
   blob: (hash: string) => Uint8Array | undefined,
 ): JsonObject {
   let data = JSON.parse(json) as Json
@@ -114,12 +114,12 @@ export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string)
 /** Each level of the search serialises the whole value again. */
 const DEEPEST_CUT = 16
 
-const NO_CUTS: readonly Cut[] = []
+const NO_CUTS: readonly CutValue[] = []
 const NO_BLOBS: ReadonlyMap<string, Buffer> = new Map()
 
 interface Cutting {
   readonly path: readonly (string | number)[]
-  readonly cuts: Cut[]
+  readonly cuts: CutValue[]
   readonly blobs: Map<string, Buffer>
 }
 
@@ -147,7 +147,7 @@ function cutChildren(value: Json, cutting: Cutting): Json {
   )
 }
 
-function cutOut(kind: Cut['kind'], text: string, { path, cuts, blobs }: Cutting): null {
+function cutOut(kind: CutValue['kind'], text: string, { path, cuts, blobs }: Cutting): null {
   const bytes = Buffer.from(text)
   const hash = hashOf(bytes)
   cuts.push({ path, hash, kind })

@@ -14,7 +14,7 @@ export {
   turnKey,
   turnRange,
 } from './derive.ts'
-export type { Cut, Encoded, EncodedData } from './encode.ts'
+export type { CutValue, Encoded, EncodedData } from './encode.ts'
 export { checksum, decode, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
 export { advanceHead, newHead } from './head.ts'
 export type { ForkFacts, PruneFacts, RecreateFacts } from './history.ts'
@@ -36,8 +36,8 @@ export {
 } from './history.ts'
 export type { LeaseJudge } from './lease.ts'
 export { isDue, isOwned } from './lease.ts'
-export type { BaseMark, Lineage, Link, ReadPart, Segment } from './lineage.ts'
-export { clip, lineageOf } from './lineage.ts'
+export type { BaseMark, ForkLink, Lineage, ReadPart, Segment } from './lineage.ts'
+export { lineageOf, segmentsIn } from './lineage.ts'
 export type { PersistOptions } from './persist.ts'
 export { persist } from './persist.ts'
 export type {
@@ -80,7 +80,7 @@ export {
   MAX_LIMIT,
   toCursor,
 } from './query.ts'
-export type { DecideOptions, Decision, Facts, InboxFact, StampedEntry } from './rules.ts'
+export type { AppendDecision, AppendFacts, DecideOptions, InboxFact, StampedEntry } from './rules.ts'
 export {
   begunAnew,
   checkParent,
@@ -94,4 +94,4 @@ export {
   refuseRenewal,
 } from './rules.ts'
 export type { Watch, WatchSource } from './watch.ts'
-export { Bell, isOver, watchEntries } from './watch.ts'
+export { isWatchOver, Notifier, watchEntries } from './watch.ts'

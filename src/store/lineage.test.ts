@@ -1,14 +1,14 @@
 /** The journals that a conversation is read from (R15), case by case. */
 import { describe, expect, it } from 'vitest'
-import { clip, type Lineage, type Link, lineageOf } from './lineage.ts'
+import { type ForkLink, type Lineage, lineageOf, segmentsIn } from './lineage.ts'
 
 const END = Number.MAX_SAFE_INTEGER
 
-function link(id: string, forkedAt = 0, ...upTos: readonly number[]): Link<string> {
+function link(id: string, forkedAt = 0, ...upTos: readonly number[]): ForkLink<string> {
   return { id, forkedAt, bases: upTos.map((upTo) => ({ upTo, seq: upTo + 100, kept: 0 })) }
 }
 
-function readable(...links: readonly Link<string>[]): Omit<Lineage<string>, 'ancestry'> {
+function readable(...links: readonly ForkLink<string>[]): Omit<Lineage<string>, 'ancestry'> {
   const { ancestry: _, ...rest } = lineageOf(links)
   return rest
 }
@@ -71,7 +71,7 @@ describe('a lineage', () => {
 
   it('of a fork of a fork below where that one began reads nothing twice', () => {
     const lineage = lineageOf([link('c', 20), link('b', 30), link('a')])
-    expect(clip(lineage, { from: 1, to: END, newest: true })).toEqual([
+    expect(segmentsIn(lineage, { from: 1, to: END, newest: true })).toEqual([
       { id: 'c', from: 21, to: END },
       { id: 'a', from: 1, to: 20 },
     ])
@@ -79,7 +79,7 @@ describe('a lineage', () => {
 
   it('of a fork below two others reads the eldest only as far as the youngest says', () => {
     const lineage = lineageOf([link('d', 10), link('c', 20), link('b', 30), link('a')])
-    expect(clip(lineage, { from: 1, to: END, newest: false })).toEqual([
+    expect(segmentsIn(lineage, { from: 1, to: END, newest: false })).toEqual([
       { id: 'a', from: 1, to: 10 },
       { id: 'd', from: 11, to: END },
     ])
@@ -117,21 +117,29 @@ describe('a part of a lineage', () => {
   const lineage = lineageOf([link('c', 40), link('b', 30), link('a')])
 
   it('is read oldest first, or newest first', () => {
-    expect(clip(lineage, { from: 1, to: 50, newest: false }).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    expect(clip(lineage, { from: 1, to: 50, newest: true }).map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+    expect(segmentsIn(lineage, { from: 1, to: 50, newest: false }).map(({ id }) => id)).toEqual([
+      'a',
+      'b',
+      'c',
+    ])
+    expect(segmentsIn(lineage, { from: 1, to: 50, newest: true }).map(({ id }) => id)).toEqual([
+      'c',
+      'b',
+      'a',
+    ])
   })
 
   it('leaves out what it does not touch', () => {
-    expect(clip(lineage, { from: 35, to: 38, newest: false })).toEqual([{ id: 'b', from: 35, to: 38 }])
-    expect(clip(lineage, { from: 30, to: 41, newest: false })).toEqual([
+    expect(segmentsIn(lineage, { from: 35, to: 38, newest: false })).toEqual([{ id: 'b', from: 35, to: 38 }])
+    expect(segmentsIn(lineage, { from: 30, to: 41, newest: false })).toEqual([
       { id: 'a', from: 30, to: 30 },
       { id: 'b', from: 31, to: 40 },
       { id: 'c', from: 41, to: 41 },
     ])
-    expect(clip(lineage, { from: 9, to: 8, newest: false })).toEqual([])
+    expect(segmentsIn(lineage, { from: 9, to: 8, newest: false })).toEqual([])
   })
 
   it('holds nothing that a base has covered', () => {
-    expect(clip(lineageOf([link('a', 0, 20)]), { from: 1, to: 20, newest: false })).toEqual([])
+    expect(segmentsIn(lineageOf([link('a', 0, 20)]), { from: 1, to: 20, newest: false })).toEqual([])
   })
 })

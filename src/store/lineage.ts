@@ -4,7 +4,7 @@
  */
 
 /** One context of a line of forks, the youngest first. `id` is the adapter's own reference to its rows. */
-export interface Link<Id> {
+export interface ForkLink<Id> {
   readonly id: Id
   /** Position in its parent; 0 if it is no fork. */
   readonly forkedAt: number
@@ -15,7 +15,7 @@ export interface Link<Id> {
 export interface BaseMark {
   readonly upTo: number
   readonly seq: number
-  /** Nothing was deleted up to here, because forks of that time read it. */
+  /** Entries up to here are still stored: older forks read them. */
   readonly kept: number
 }
 
@@ -35,7 +35,7 @@ export interface Lineage<Id> {
   readonly base?: { readonly id: Id; readonly mark: BaseMark }
 }
 
-export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
+export function lineageOf<Id>(links: readonly ForkLink<Id>[]): Lineage<Id> {
   const ancestry: Segment<Id>[] = []
   let cut: { readonly segments: Segment<Id>[]; readonly base: { id: Id; mark: BaseMark } } | undefined
   let to = Number.MAX_SAFE_INTEGER
@@ -59,7 +59,7 @@ export interface ReadPart<Id> extends Segment<Id> {
 }
 
 /** The parts of a lineage that hold positions `from` to `to`, in reading order; with `kept`, also those below its base. */
-export function clip<Id>(
+export function segmentsIn<Id>(
   { segments, ancestry, base }: Lineage<Id>,
   range: { from: number; to: number; newest: boolean; kept?: boolean | undefined },
 ): ReadPart<Id>[] {

@@ -24,18 +24,17 @@ export interface Store {
    * The only way to write entries: one request is one transaction, all of it or nothing (R5).
    *
    * In this order: inbox entries are added (a known key adds nothing), ownership is claimed if requested, driver
-   * entries are appended. No acknowledgement and no refusal is reported before the transaction that it was decided in
-   * is durable.
+   * entries are appended. Receipts and refusals are reported only after their transaction is durable.
    *
    * Repeating a request with the same `id` and `since` never appends twice: it returns the first receipt, with
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
    * Rejects with: `fenced` (the epoch is no longer the owner's; stop), `owned` (claim refused: a live driver has it),
-   * `moved` (the journal is elsewhere: `since` lies beyond it, a claim with entries is behind, or the `since` of a driver
-   * is below the base, where the append may have been pruned), `not-pending` (an inbox key that was never posted, or was
-   * taken before), `key-reused` (same inbox key, other content), `inbox-full`, `erased`, `invalid-entry`, `too-large`,
-   * `ambiguous` (it may or may not have happened: call again), or a failure of the store itself (`store-…`, nothing was
-   * written).
+   * `moved` (the writer's position does not fit: `since` is beyond the journal, a claim with entries has not seen all of
+   * it, or a driver's `since` is below the base, where an earlier append may have been pruned), `not-pending` (an inbox
+   * key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
+   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or a failure of
+   * the store itself (`store-…`, nothing was written).
    */
   append(request: AppendRequest): Promise<Receipt>
 
@@ -85,14 +84,14 @@ export interface Store {
 
   /**
    * Contexts of all owners, by contextId, actor and tenant, a page at a time: those after `after`, at most `limit` (100 if
-   * not given). Sub-conversations and erased ones are among them, so that a page costs the same whatever it has. For hosts.
+   * not given). Sub-conversations and erased ones are included, so that every page costs the same. For hosts.
    */
   scan(query?: ScanQuery): Promise<readonly Head[]>
 
   /**
    * Keeps bytes under their SHA-256 (hex) for one owner. Putting the same bytes again is cheap and harmless (R16). Until
-   * an entry names them, they go with the last other entry that does: an append that names them then rejects with
-   * `invalid-entry`, `retry: 'later'` and the hash in its details. Put them again, and repeat it.
+   * your entry names them, they are deleted with the last other entry that does. An append that names deleted bytes
+   * rejects with `invalid-entry`, `retry: 'later'` and the hash in its details: put them again, and repeat it.
    */
   putBlob(owner: Owner, bytes: Uint8Array): Promise<string>
   getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined>

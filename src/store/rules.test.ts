@@ -4,11 +4,11 @@ import type { JsonObject, NewEntry, NewInboxEntry } from '../protocol/index.ts'
 import { newHead } from './head.ts'
 import type { AppendRequest, Head } from './port.ts'
 import {
+  type AppendDecision,
+  type AppendFacts,
   checkRequest,
-  type Decision,
   decideAppend,
   epochOf,
-  type Facts,
   MAX_PENDING,
   refuseRenewal,
 } from './rules.ts'
@@ -25,18 +25,18 @@ function letter(name: string, data: JsonObject = { message: name }): NewInboxEnt
   return { type: 'input', key: name, data }
 }
 
-function decide(more: Partial<AppendRequest>, facts: Partial<Facts> = {}, now = 1050): Decision {
+function decide(more: Partial<AppendRequest>, facts: Partial<AppendFacts> = {}, now = 1050): AppendDecision {
   const known = { head: idle, earlier: false, inbox: new Map(), ...facts }
   const digestOf = (type: string, data: JsonObject) => `${type} ${JSON.stringify(data)}`
   return decideAppend({ ...bare, ...more }, known, { now, liveness: () => 'unknown', digestOf })
 }
 
-function accepted(decision: Decision): Extract<Decision, { kind: 'accepted' }> {
+function accepted(decision: AppendDecision): Extract<AppendDecision, { kind: 'accepted' }> {
   if (decision.kind !== 'accepted') throw new Error(`It was ${decision.kind}.`)
   return decision
 }
 
-function refusal(decision: Decision): string {
+function refusal(decision: AppendDecision): string {
   return decision.kind === 'refused' ? decision.error.code : decision.kind
 }
 

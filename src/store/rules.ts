@@ -36,7 +36,7 @@ const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
 const STORE_TYPES: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
 /** The adapter's knowledge, read inside the transaction of the append. */
-export interface Facts {
+export interface AppendFacts {
   readonly head: Head | undefined
   /** An append with this id is stored after `since`. Possible only if the head is past `since`. */
   readonly earlier: boolean
@@ -52,7 +52,7 @@ export interface InboxFact {
   readonly digest: string
 }
 
-export type Decision =
+export type AppendDecision =
   | { readonly kind: 'refused'; readonly error: HoldfastError }
   | { readonly kind: 'repeated' }
   | { readonly kind: 'accepted'; readonly entries: readonly StampedEntry[]; readonly head: Head }
@@ -66,7 +66,11 @@ export interface DecideOptions extends LeaseJudge {
   readonly digestOf: (type: string, data: JsonObject) => string
 }
 
-export function decideAppend(request: AppendRequest, facts: Facts, options: DecideOptions): Decision {
+export function decideAppend(
+  request: AppendRequest,
+  facts: AppendFacts,
+  options: DecideOptions,
+): AppendDecision {
   const head = facts.head ?? newHead(request.key, options.now)
   if (head.status === 'erased') return refuse(erased(request.key))
   if (isOfErased(head, request.since)) return refuse(begunAnew(request.key, head))
@@ -190,7 +194,11 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
   return entries.length > 0 && head.seq !== request.since ? moved(request, head) : undefined
 }
 
-function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
+function accept(
+  request: AppendRequest,
+  facts: AppendFacts & { head: Head },
+  options: DecideOptions,
+): AppendDecision {
   const posted = new Map<string, number>()
   const entries: StampedEntry[] = []
   const head = headDraft(facts.head)
@@ -231,7 +239,7 @@ function isByDriver({ claim, epoch }: AppendRequest): boolean {
 
 interface TakeContext {
   readonly request: AppendRequest
-  readonly facts: Facts
+  readonly facts: AppendFacts
   readonly posted: ReadonlyMap<string, number>
   readonly taken: Set<number>
 }
@@ -314,7 +322,7 @@ function misuse(why: string): HoldfastError {
   return new HoldfastError('invalid-entry', { message: `Invalid append: ${why}.` })
 }
 
-function refuse(error: HoldfastError): Decision {
+function refuse(error: HoldfastError): AppendDecision {
   return { kind: 'refused', error }
 }
 

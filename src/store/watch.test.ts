@@ -1,15 +1,15 @@
-/** R18: watching is reading by position; a bell only speeds it up, and no ring is lost. */
+/** R18: watching is reading by position; a notifier only speeds it up, and no notification is lost. */
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
-import { Bell, type Watch, watchEntries } from './watch.ts'
+import { Notifier, type Watch, watchEntries } from './watch.ts'
 
 function entry(seq: number): Entry {
   return { seq, turn: 0, at: 1, type: 'note', v: 1, data: {} }
 }
 
-/** A journal in a list, read in pages; rings on demand. */
+/** A journal in a list, read in pages; notifies on demand. */
 class Journal {
-  readonly bell = new Bell()
+  readonly notifier = new Notifier()
   readonly reads: [number, number][] = []
   length = 0
   ended = false
@@ -18,12 +18,12 @@ class Journal {
 
   grow(count: number): void {
     this.length += count
-    this.bell.ring('k')
+    this.notifier.notify('k')
   }
 
   watch(options: { since?: number; signal?: AbortSignal } = {}): Watch {
     return watchEntries(
-      { bell: this.bell, key: 'k', read: (from, limit) => this.#read(from, limit) },
+      { notifier: this.notifier, key: 'k', read: (from, limit) => this.#read(from, limit) },
       options,
     )
   }
@@ -78,7 +78,7 @@ describe('watching', () => {
     expect(await take(journal.watch(), 1)).toEqual([1])
   })
 
-  it('reads page after page without waiting for a ring', async () => {
+  it('reads page after page without waiting for a notification', async () => {
     const journal = new Journal()
     journal.grow(600)
     expect(await take(journal.watch(), 600)).toHaveLength(600)
@@ -122,7 +122,7 @@ describe('watching', () => {
     const read = async () => {
       throw new Error('no disk')
     }
-    const watching = watchEntries({ bell: new Bell(), key: 'k', read })
+    const watching = watchEntries({ notifier: new Notifier(), key: 'k', read })
     await expect(watching.next()).rejects.toThrow('no disk')
   })
 
@@ -152,7 +152,7 @@ describe('watching', () => {
     expect(await watching.return()).toEqual({ done: true, value: undefined })
     expect(await waiting).toEqual({ done: true, value: undefined })
     expect(await watching.next()).toEqual({ done: true, value: undefined })
-    expect(journal.bell.size).toBe(0)
+    expect(journal.notifier.size).toBe(0)
   }, 1000)
 
   it('gives nothing more when it is left while it reads', async () => {
@@ -167,7 +167,7 @@ describe('watching', () => {
   it('is opened before it reads and closed once, however it ends; not at all if it never began', async () => {
     const calls: string[] = []
     const watched = {
-      bell: new Bell(),
+      notifier: new Notifier(),
       key: 'k',
       read: async () => {
         calls.push('read')
@@ -191,49 +191,49 @@ describe('watching', () => {
     expect(calls).toEqual([])
   })
 
-  it('leaves nothing behind on the bell while its reader is busy or gone', async () => {
+  it('leaves nothing behind on the notifier while its reader is busy or gone', async () => {
     const journal = new Journal()
     journal.grow(1)
     const watching = journal.watch()
     await take(watching, 1)
-    expect(journal.bell.size).toBe(0)
+    expect(journal.notifier.size).toBe(0)
     const stop = new AbortController()
     const aborted = take(journal.watch({ since: 1, signal: stop.signal }), 1)
     await new Promise((resolve) => setTimeout(resolve, 5))
-    expect(journal.bell.size).toBe(1)
+    expect(journal.notifier.size).toBe(1)
     stop.abort()
     await aborted
-    expect(journal.bell.size).toBe(0)
+    expect(journal.notifier.size).toBe(0)
   })
 })
 
-describe('a bell', () => {
+describe('a notifier', () => {
   it('tells everybody who listens for a key, until they leave', () => {
-    const bell = new Bell()
+    const notifier = new Notifier()
     const heard: string[] = []
-    const listen = (name: string, key: string) => bell.listen(key, () => heard.push(name))
+    const listen = (name: string, key: string) => notifier.listen(key, () => heard.push(name))
     const leave = listen('a', 'k')
     listen('b', 'k')
     listen('c', 'other')
-    bell.ring('k')
-    bell.ring('nobody')
+    notifier.notify('k')
+    notifier.notify('nobody')
     expect(heard.splice(0)).toEqual(['a', 'b'])
     leave()
-    bell.ringAll()
+    notifier.notifyAll()
     expect(heard).toEqual(['b', 'c'])
   })
 
   it('forgets a key when the last of its listeners leaves, and only then', () => {
-    const bell = new Bell()
+    const notifier = new Notifier()
     const heard: string[] = []
-    const [one, two] = [bell.listen('k', () => {}), bell.listen('k', () => {})]
+    const [one, two] = [notifier.listen('k', () => {}), notifier.listen('k', () => {})]
     one()
-    expect(bell.size).toBe(1)
+    expect(notifier.size).toBe(1)
     two()
-    expect(bell.size).toBe(0)
-    bell.listen('k', () => heard.push('later'))
+    expect(notifier.size).toBe(0)
+    notifier.listen('k', () => heard.push('later'))
     two()
-    bell.ring('k')
+    notifier.notify('k')
     expect(heard).toEqual(['later'])
   })
 })

@@ -1,19 +1,19 @@
-/** Watches by position: a bell signals a possible change, reading finds it (R18). */
+/** Watches by position: a notifier signals a possible change, reading finds it (R18). */
 import type { Entry } from '../protocol/index.ts'
 import type { Head, WatchOptions } from './port.ts'
 import { isOfErased } from './rules.ts'
 
 const PAGE = 256
 
-/** Notifies the listeners of a key. A spurious ring is harmless and a lost one is not, so listen before you read. */
-export class Bell {
+/** Notifies the listeners of a key. A spurious notification is harmless and a lost one is not, so listen before you read. */
+export class Notifier {
   readonly #listeners = new Map<string, Set<() => void>>()
 
   get size(): number {
     return this.#listeners.size
   }
 
-  /** Calls the listener at each ring for the key, until the returned function is called. */
+  /** Calls the listener at each notification for the key, until the returned function is called. */
   listen(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set()
     this.#listeners.set(key, listeners.add(listener))
@@ -23,22 +23,22 @@ export class Bell {
     }
   }
 
-  ring(key: string): void {
+  notify(key: string): void {
     for (const listener of this.#listeners.get(key) ?? []) listener()
   }
 
-  ringAll(): void {
-    for (const key of this.#listeners.keys()) this.ring(key)
+  notifyAll(): void {
+    for (const key of this.#listeners.keys()) this.notify(key)
   }
 }
 
 /** True if the conversation of a watcher that has read up to `from` was erased: no entries will follow. */
-export function isOver(head: Head, from: number): boolean {
+export function isWatchOver(head: Head, from: number): boolean {
   return head.status === 'erased' || (from > 1 && isOfErased(head, from - 1))
 }
 
 export interface WatchSource {
-  readonly bell: Bell
+  readonly notifier: Notifier
   readonly key: string
   /** Entries from a position on, oldest first; `ended` when no more will come. */
   readonly read: (from: number, limit: number) => Promise<Page>
@@ -101,11 +101,15 @@ async function* follow(
   }
 }
 
-/** Returns the available entries; without any, waits for a ring or the abort and returns an empty page. */
-async function nextPage({ bell, key, read }: WatchSource, from: number, over: AbortSignal): Promise<Page> {
+/** Returns the available entries; without any, waits for a notification or the abort and returns an empty page. */
+async function nextPage(
+  { notifier, key, read }: WatchSource,
+  from: number,
+  over: AbortSignal,
+): Promise<Page> {
   const changed = Promise.withResolvers<void>()
   const wake = () => changed.resolve()
-  const leave = bell.listen(key, wake)
+  const leave = notifier.listen(key, wake)
   over.addEventListener('abort', wake)
   try {
     const page = await read(from, PAGE)

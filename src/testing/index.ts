@@ -20,4 +20,4 @@ export type {
 } from './scripted-model.ts'
 export { ScriptedModel } from './scripted-model.ts'
 export type { MemoryArtifacts } from './tool-context.ts'
-export { memoryArtifacts, standInContext } from './tool-context.ts'
+export { fakeToolContext, memoryArtifacts } from './tool-context.ts'

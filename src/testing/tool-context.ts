@@ -11,7 +11,7 @@ import { artifactChanges, artifactKey, changesPrefix } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ToolContext } from '../tool/index.ts'
 
 /** A context like that of a real call, with the overrides of a test. */
-export function standInContext(different: Partial<ToolContext> = {}): ToolContext {
+export function fakeToolContext(different: Partial<ToolContext> = {}): ToolContext {
   const usual: ToolContext = {
     contextId: 'conversation',
     callId: 'call_1',
@@ -30,7 +30,7 @@ export function standInContext(different: Partial<ToolContext> = {}): ToolContex
     reasons: {},
     progress: () => {},
   }
-  for (const name of Object.keys(different)) checkName('standInContext()', name, Object.keys(usual))
+  for (const name of Object.keys(different)) checkName('fakeToolContext()', name, Object.keys(usual))
   return { ...usual, ...different }
 }
 

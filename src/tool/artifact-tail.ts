@@ -30,10 +30,10 @@ interface SafeChunk {
 }
 
 /**
- * A chunk without its share of a secret that began in an earlier chunk, and without the first 8 or more characters of one
- * at its end. Chunks become durable one by one, so nothing can wait for the next. Bytes with either are refused.
+ * Redacts a chunk at both ends: the rest of a secret that began in an earlier chunk, and 8 or more characters at the end
+ * that may begin one. Each chunk becomes durable by itself, so none can wait for the next. Bytes with either are refused.
  */
-export async function withoutSplit(
+export async function withoutSplitSecret(
   { port, tails, secrets = NO_SECRETS }: Appending,
   info: ArtifactInfo,
   chunk: string | Uint8Array,

@@ -23,7 +23,7 @@ import {
   joined,
   jsonOf,
 } from './artifact-content.ts'
-import { type Tail, withoutSplit } from './artifact-tail.ts'
+import { type Tail, withoutSplitSecret } from './artifact-tail.ts'
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 
@@ -222,7 +222,9 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
   }
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
-  const { kept, tail } = isValue(content) ? { kept: content } : await withoutSplit(call, before, content)
+  const { kept, tail } = isValue(content)
+    ? { kept: content }
+    : await withoutSplitSecret(call, before, content)
   const chunk = await storeContent(call, kept)
   const chunks = before.chunks + 1
   const size = { chunk: chunks, chunks, totalBytes: before.bytes + chunk.bytes }

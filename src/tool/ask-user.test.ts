@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemTimer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
-import { standInContext } from '../testing/tool-context.ts'
+import { fakeToolContext } from '../testing/tool-context.ts'
 import { askUser } from './ask-user.ts'
 import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
@@ -10,7 +10,7 @@ import { runCall } from './run-call.ts'
 async function asked(args: Json, answers: Record<string, Json> = {}): Promise<unknown> {
   const prepared = await prepareCall({ callId: 'c', tool: 'ask_user', args }, [askUser()])
   if (!prepared.ok) return prepared.settled.output
-  const context = standInContext({ answers })
+  const context = fakeToolContext({ answers })
   return runCall({ tool: prepared.tool, input: prepared.input, context, timer: systemTimer })
 }
 

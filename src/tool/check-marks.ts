@@ -44,10 +44,10 @@ function referenceProblem(root: JsonObject, nodes: readonly SchemaPlace[]): stri
 }
 
 /**
- * The place and entity of a mark in the schema of converted arguments that the schema of the written ones has not; undefined
- * if there is none. Arguments are looked at by the schema of the written ones.
+ * The place of a mark that only the output side of the schema has; undefined if there is none. Ids are judged by the marks
+ * of the input side, so such a mark would guard nothing.
  */
-export function lateMark(written: JsonObject, converted: JsonObject): string | undefined {
+export function markAfterConversion(written: JsonObject, converted: JsonObject): string | undefined {
   if (markNames(converted).length === 0) return undefined
   const known = new Set(markedPlaces(written))
   const isKnown = (place: string): boolean => {

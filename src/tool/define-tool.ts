@@ -7,7 +7,7 @@ import {
   type OptionSet,
   quote,
 } from '../protocol/index.ts'
-import { lateMark, markNames, markProblem } from './check-marks.ts'
+import { markAfterConversion, markNames, markProblem } from './check-marks.ts'
 import {
   isStandardSchema,
   jsonSchemaOf,
@@ -172,7 +172,7 @@ function parametersOf(name: string, input: StandardSchema, parameters?: JsonObje
 
 function checkConversion(name: string, known: JsonObject, input: StandardSchema): void {
   const converted = outputJsonSchemaOf(input)
-  const late = converted && lateMark(known, converted)
+  const late = converted && markAfterConversion(known, converted)
   if (late !== undefined)
     throw invalid(
       name,

@@ -22,7 +22,7 @@ import {
   FROM_BELOW,
   isToolResult,
   type ToolResult,
-  usedBefore,
+  usageBelow,
 } from './result.ts'
 import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
@@ -55,7 +55,7 @@ interface FinishContext {
 export function finishReturn(context: FinishContext, returned: unknown): MaybePromise<Settled | Questions> {
   const requests = askedBy(returned)
   if (requests === undefined) return result(context, returned)
-  return questionsOf(context, requests).then((questions) => ({ ...questions, ...usedBefore(returned) }))
+  return questionsOf(context, requests).then((questions) => ({ ...questions, ...usageBelow(returned) }))
 }
 
 /** Converts a thrown value into a result. */

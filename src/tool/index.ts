@@ -34,12 +34,12 @@ export { keyedQueue } from './keyed-queue.ts'
 export type {
   ApprovalPolicy,
   Approvals,
-  Judgement,
+  CallDecision,
   NamedPolicy,
   PolicyCall,
   PolicyDecision,
 } from './policy.ts'
-export { judgeCall } from './policy.ts'
+export { decideCall } from './policy.ts'
 export type { Prepared, RequestedCall } from './prepare-call.ts'
 export { checkTools, prepareCall } from './prepare-call.ts'
 export { previewOf } from './preview.ts'
@@ -75,7 +75,7 @@ export type {
   ToolDefinition,
   ToolGrounding,
   ToolOrigin,
-  Verdict,
+  VerifyResult,
 } from './tool.ts'
 export { UnknownOutcome } from './tool-errors.ts'
 export type { Xray, XraySource } from './xray.ts'

@@ -26,7 +26,7 @@ export interface PolicyCall extends ApprovalCall {
 }
 
 export interface PolicyDecision {
-  /** `allow`: no question, the tool's own `approve` does not count. `deny`: not run, whoever would approve it. */
+  /** `allow`: runs without a question; the tool's own `approve` does not count. `deny`: never runs, approved or not. */
   readonly decision: 'allow' | 'ask' | 'deny'
   /** Read by the model if denied, by the person if asked. */
   readonly reason?: string
@@ -53,7 +53,7 @@ export interface Approvals {
   readonly granted: (principal: Principal) => Promise<readonly string[]>
 }
 
-export type Judgement =
+export type CallDecision =
   | { readonly decision: 'allow' }
   | { readonly decision: 'ask'; readonly question: string; readonly grants: readonly string[] }
   | { readonly decision: 'deny'; readonly reason?: string; readonly stop: boolean; readonly by: string }
@@ -67,13 +67,13 @@ export interface JudgeOptions {
 }
 
 /** The strictest decision; undefined if no policy has an opinion. Rejects only if the grants cannot be read. */
-export async function judgeCall(
+export async function decideCall(
   policies: readonly NamedPolicy[],
   call: PolicyCall,
   options: JudgeOptions,
-): Promise<Judgement | undefined> {
+): Promise<CallDecision | undefined> {
   const asks: Asking[] = []
-  let denied: Extract<Judgement, { decision: 'deny' }> | undefined
+  let denied: Extract<CallDecision, { decision: 'deny' }> | undefined
   let isAllowed = false
   for (const policy of policies) {
     const decided = await decisionOf(policy, call, options)
@@ -127,7 +127,7 @@ async function isGranted({ grants = [] }: Asking, { granted }: JudgeOptions): Pr
   return grants.every((pattern) => held.has(pattern))
 }
 
-function askingAll(asks: readonly Asking[], call: PolicyCall, secrets: Redactor): Judgement {
+function askingAll(asks: readonly Asking[], call: PolicyCall, secrets: Redactor): CallDecision {
   const prompt = asks.find((one) => one.prompt !== undefined && one.prompt.trim() !== '')?.prompt
   const reasons = [...new Set(asks.flatMap(({ reason }) => reason ?? []))]
   const why = reasons.length === 0 ? '' : ` (${secrets.text(reasons.join(' '))})`

@@ -110,8 +110,8 @@ export class Redactor {
   }
 
   /**
-   * A piece of a text that follows `before`, when both are stored separately: without its share of a secret that began
-   * there, and without the first 8 or more characters of one at its end.
+   * Redacts a piece of a text that is stored apart from the text `before` it: the rest of a secret that began there, and 8
+   * or more characters at its end that may begin one.
    */
   added(before: string, piece: string): string {
     const text = before + piece
@@ -198,7 +198,7 @@ export class Redactor {
     return merged(found)
   }
 
-  /** The ranges of secrets that end after `from`, and that of a secret's beginning at the end of the text. */
+  /** The ranges of secrets that end after `from`; the last may be the beginning of one, at the end of the text. */
   #rangesPast(text: string, from: number): readonly Range[] {
     const ranges = merged([...this.#ranges(text), [this.#beginning(text), text.length]])
     return ranges.filter(([start, end]) => end > from && start < end)

@@ -142,7 +142,7 @@ export function askBelow(requests: readonly AskRequest[], usage: Usage): Ask {
   return { ...ask(requests), [USED]: usage }
 }
 
-export function usedBefore(value: unknown): { readonly usage?: Usage } {
+export function usageBelow(value: unknown): { readonly usage?: Usage } {
   const usage = (value as Ask)[USED]
   return usage === undefined ? {} : { usage }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../protocol/index.ts'
 import { ManualClock } from '../testing/index.ts'
-import { standInContext } from '../testing/tool-context.ts'
+import { fakeToolContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
 import { Redactor } from './redact.ts'
 import { ask, toolResult } from './result.ts'
@@ -18,7 +18,7 @@ function tool(run: Definition['run'], more: Partial<Definition> = {}): Tool {
 }
 
 function running(made: Tool, more: Partial<CallRun> = {}): CallRun {
-  return { tool: made, input: {}, context: standInContext(), timer: new ManualClock(), ...more }
+  return { tool: made, input: {}, context: fakeToolContext(), timer: new ManualClock(), ...more }
 }
 
 async function ends(run: Definition['run'], more: Partial<Definition> = {}): Promise<unknown> {
@@ -51,7 +51,7 @@ describe('a call that succeeds', () => {
     const made = tool((input, context) => {
       seen.push(input, context.callId, context.answers, context.task)
     })
-    await runCall(running(made, { input: { x: 1 }, context: standInContext({ answers: { answer: 7 } }) }))
+    await runCall(running(made, { input: { x: 1 }, context: fakeToolContext({ answers: { answer: 7 } }) }))
     expect(seen).toEqual([{ x: 1 }, 'call_1', { answer: 7 }, 'Do it'])
   })
 
@@ -183,7 +183,7 @@ describe('progress', () => {
       await Promise.resolve()
       return null
     })
-    const context = standInContext({ progress: (value) => void seen.push(value) })
+    const context = fakeToolContext({ progress: (value) => void seen.push(value) })
     await runCall(running(made, { context, secrets: Redactor.of([{ value: 'hunter22' }]) }))
     kept[0]?.progress('too late')
     expect(seen).toEqual([
@@ -194,7 +194,7 @@ describe('progress', () => {
   })
 
   it('cannot make the tool fail', async () => {
-    const context = standInContext({
+    const context = fakeToolContext({
       progress: () => {
         throw new Error('nobody there')
       },
@@ -361,7 +361,7 @@ describe('a call that is cancelled', () => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return `stopped: ${String(signal.reason)}`
     })
-    const end = runCall(running(made, { timer, context: standInContext({ signal: controller.signal }) }))
+    const end = runCall(running(made, { timer, context: fakeToolContext({ signal: controller.signal }) }))
     controller.abort('enough')
     expect(await end).toEqual({ kind: 'settled', status: 'ok', output: 'stopped: enough' })
     expect(timer.waiting).toBe(0)
@@ -373,7 +373,7 @@ describe('a call that is cancelled', () => {
       await once(signal, 'abort')
       throw new Error('aborted')
     })
-    const end = runCall(running(made, { context: standInContext({ signal: controller.signal }) }))
+    const end = runCall(running(made, { context: fakeToolContext({ signal: controller.signal }) }))
     controller.abort()
     expect(await end).toEqual({
       kind: 'settled',
@@ -395,7 +395,7 @@ describe('a call that is cancelled', () => {
       {
         timer,
         graceMs: 50,
-        context: standInContext({ signal: controller.signal }),
+        context: fakeToolContext({ signal: controller.signal }),
         onLate: (settled) => void late.push(settled),
       },
     )
@@ -420,7 +420,7 @@ describe('a call that is cancelled', () => {
       tool(() => new Promise(() => {})),
       {
         timer,
-        context: standInContext({ signal: controller.signal }),
+        context: fakeToolContext({ signal: controller.signal }),
       },
     )
     const end = runCall(run)
@@ -435,7 +435,7 @@ describe('a call that is cancelled', () => {
 
   it('before it started is not run', async () => {
     const seen: string[] = []
-    const context = standInContext({ signal: AbortSignal.abort() })
+    const context = fakeToolContext({ signal: AbortSignal.abort() })
     expect(
       await runCall(
         running(
@@ -453,7 +453,7 @@ describe('a call that is cancelled', () => {
 
   it('leaves no listener behind, however it ended', async () => {
     const { signal } = new AbortController()
-    const context = standInContext({ signal })
+    const context = fakeToolContext({ signal })
     const timer = new ManualClock()
     for (let round = 0; round < 20; round++) {
       await runCall(
@@ -580,7 +580,7 @@ describe('a tool that asks', () => {
 describe('code that runs inside of a call', () => {
   const around = () => callsAround().map((context) => (context as ToolContext).callId)
   const call = (callId: string, run: Definition['run'], more: Partial<Definition> = {}) =>
-    runCall(running(tool(run, more), { context: { ...standInContext(), callId } }))
+    runCall(running(tool(run, more), { context: { ...fakeToolContext(), callId } }))
 
   it('knows the calls that it is a part of, innermost first', async () => {
     const seen: unknown[] = [around()]
@@ -634,7 +634,7 @@ describe('verifying a call', () => {
     expect(await verified(() => ({ happened: true, output: ask({ kind: 'text', prompt: 'x' }) }))).toBe(
       undefined,
     )
-    const context = standInContext({ signal: AbortSignal.abort() })
+    const context = fakeToolContext({ signal: AbortSignal.abort() })
     expect(await verified(() => ({ happened: false }), { context })).toBe(undefined)
   })
 

@@ -8,7 +8,7 @@ import { defined, type InputOrigin, type Json } from '../protocol/index.ts'
 import { type CallEnd, finishReturn, finishThrow, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
-import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
+import type { Settled, Tool, ToolContext, VerifyResult } from './tool.ts'
 import { callError, withoutResult } from './tool-errors.ts'
 
 /** An abort without a reason creates an exception with a stack; no code reads this one. */
@@ -213,7 +213,7 @@ function reportProgress(context: ToolContext, value: unknown, secrets: Redactor)
 /** Undefined for a `verify` that throws, and for a verdict that cannot be read. */
 async function verdictOf(
   run: CallRun,
-  verify: () => Promise<Verdict | undefined>,
+  verify: () => Promise<VerifyResult | undefined>,
 ): Promise<'run' | Settled | undefined> {
   try {
     const verdict = await verify()

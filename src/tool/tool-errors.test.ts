@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { systemTimer } from '../base/index.ts'
-import { standInContext } from '../testing/tool-context.ts'
+import { fakeToolContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
 import { runCall } from './run-call.ts'
 import type { Tool } from './tool.ts'
@@ -10,7 +10,7 @@ import { UnknownOutcome } from './tool-errors.ts'
 
 function ends(run: () => never, more: Partial<Pick<Tool, 'replay'>> = {}): Promise<unknown> {
   const tool = defineTool({ name: 'act', description: 'Acts', input: z.object({}), ...more, run })
-  return runCall({ tool, input: {}, context: standInContext(), timer: systemTimer })
+  return runCall({ tool, input: {}, context: fakeToolContext(), timer: systemTimer })
 }
 
 describe('a call whose effect was lost on the way', () => {

@@ -15,14 +15,14 @@ export type CallErrorCode =
   | 'invalid-question'
   | 'connection-lost'
 
-export interface CallError {
+export interface CallErrorData {
   readonly status: Settled['status']
   readonly error: string
   readonly code: CallErrorCode
   readonly more?: JsonObject
 }
 
-export function callError({ status, error, code, more = {} }: CallError): Settled {
+export function callError({ status, error, code, more = {} }: CallErrorData): Settled {
   return { status, output: { error, code, ...more } }
 }
 

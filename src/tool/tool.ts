@@ -52,7 +52,7 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   readonly verify?: (
     input: SchemaOutput<S>,
     context: ToolContext,
-  ) => Verdict<NoInfer<Out>> | Promise<Verdict<NoInfer<Out>>>
+  ) => VerifyResult<NoInfer<Out>> | Promise<VerifyResult<NoInfer<Out>>>
   /** The result for people. */
   readonly display?: (output: NoInfer<Out>) => string
   /** The things with ids in the output: `returns: (rows) => project.rows(rows, { id: 'id', label: 'name' })`. */
@@ -104,7 +104,7 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly public?: true
   readonly preview?: (input: unknown, context: PreviewContext) => string | Promise<string>
   readonly origin?: ToolOrigin
-  readonly verify?: (input: unknown, context: ToolContext) => Verdict | Promise<Verdict>
+  readonly verify?: (input: unknown, context: ToolContext) => VerifyResult | Promise<VerifyResult>
   readonly display?: (output: unknown) => string
   /** The sightings and selections, as functions of the stored output. */
   readonly grounding?: ToolGrounding
@@ -136,7 +136,7 @@ export interface ApprovalCall<In = unknown> {
 export type Approval = boolean | string
 
 /** The result of `verify`. */
-export type Verdict<Out = unknown> =
+export type VerifyResult<Out = unknown> =
   | { readonly happened: true; readonly output: Out }
   | { readonly happened: false }
   | { readonly happened: 'unknown' }

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { ManualClock } from '../testing/manual-clock.ts'
-import { standInContext } from '../testing/tool-context.ts'
+import { fakeToolContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
 import { type CallRun, runCall, verifyCall } from './run-call.ts'
-import type { Verdict } from './tool.ts'
+import type { VerifyResult } from './tool.ts'
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {})
@@ -13,10 +13,10 @@ function revoked(): object {
   return proxy
 }
 
-function running(run: () => unknown, verify?: () => Verdict): CallRun {
+function running(run: () => unknown, verify?: () => VerifyResult): CallRun {
   const described = { name: 'act', description: 'Acts', input: z.object({}) }
   const tool = defineTool({ ...described, ...(verify === undefined ? {} : { verify }), run })
-  return { tool, input: {}, context: standInContext(), timer: new ManualClock() }
+  return { tool, input: {}, context: fakeToolContext(), timer: new ManualClock() }
 }
 
 it('a tool that throws one fails its call', async () => {
@@ -37,7 +37,7 @@ it('a verdict that is one, or has one, leaves the call unknown', async () => {
       await verifyCall(
         running(
           () => 'ran',
-          () => verdict as Verdict,
+          () => verdict as VerifyResult,
         ),
       ),
     ).toBe(undefined)

@@ -8,7 +8,7 @@
  *     file between them is overwritten.
  * E3. After a crash the temporary files of the call are removed first. So a process that was only frozen cannot finish it.
  */
-import type { PreviewContext, ToolContext, Verdict } from '../tool/index.ts'
+import type { PreviewContext, ToolContext, VerifyResult } from '../tool/index.ts'
 import { type FileEdit, isKnown, knownContent, remember } from './known-content.ts'
 import { PathError } from './path-error.ts'
 import { contentHash, type Workspace } from './workspace.ts'
@@ -86,7 +86,7 @@ export async function verifyChange(
   context: ToolContext,
   workspace: Workspace,
   path: string,
-): Promise<Verdict<string>> {
+): Promise<VerifyResult<string>> {
   await workspace.removeTemporary(path, temporaryId(context))
   const { edit } = await knownContent(context, workspace, path)
   if (edit?.callId !== context.callId) return { happened: false }

@@ -9,22 +9,22 @@ import { type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
+  type CallDecision,
   confirmationIn,
+  decideCall,
   isControlTool,
-  type Judgement,
-  judgeCall,
   type NamedPolicy,
   previewOf,
   type Tool,
 } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import { recordGrounds } from './grounding.ts'
 import { lastOf } from './last-of.ts'
-import type { Ready } from './ready.ts'
+import type { ReadyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The call if it may start now. Otherwise it was rejected, or a person is asked. */
-export function approved(run: TurnRun, ready: Ready): MaybePromise<Ready | undefined> {
+export function approved(run: TurnRun, ready: ReadyCall): MaybePromise<ReadyCall | undefined> {
   const given = givenApproval(ready.call)
   if (given?.approved) return ready.tool.replay === 'never' ? stillApproved(run, ready) : ready
   if (given !== undefined) {
@@ -51,22 +51,22 @@ export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
 
 async function decide(
   run: TurnRun,
-  ready: Ready,
+  ready: ReadyCall,
   policies: readonly NamedPolicy[],
-): Promise<Ready | undefined> {
+): Promise<ReadyCall | undefined> {
   const { call, tool } = ready
-  const judgement = policies.length === 0 ? undefined : await judge(run, ready, policies)
-  if (judgement?.decision === 'deny') {
-    deny(run, call, judgement)
+  const decision = policies.length === 0 ? undefined : await decidePolicies(run, ready, policies)
+  if (decision?.decision === 'deny') {
+    deny(run, call, decision)
     return undefined
   }
-  const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, judgement)
+  const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, decision)
   if (asked === undefined) return ready
   await askFor(run, ready, asked)
   return undefined
 }
 
-async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
+async function askFor(run: TurnRun, ready: ReadyCall, asked: Asked): Promise<void> {
   const { call, tool } = ready
   const preview = await run.within(previewOf(previewRun(run, ready)))
   recordGrounds(run, call)
@@ -83,10 +83,10 @@ async function askFor(run: TurnRun, ready: Ready, asked: Asked): Promise<void> {
 }
 
 /**
- * The call if its person knew what became of the same call. An approval from before it was unknown, or before its late
- * result, does not cover that: the person is asked once more.
+ * The call, unless an identical earlier one became unknown, or got its late result, after the question: then the person
+ * is asked once more.
  */
-async function stillApproved(run: TurnRun, ready: Ready): Promise<Ready | undefined> {
+async function stillApproved(run: TurnRun, ready: ReadyCall): Promise<ReadyCall | undefined> {
   const entries = await entriesSoFar(run)
   const asked = lastOf(
     entries,
@@ -113,12 +113,12 @@ function repeatQuestion(tool: Tool, status?: string): Asked {
 }
 
 /** True if the same call was started before and has no known outcome (R4): no policy answers for that. */
-function mayHaveHappened(run: TurnRun, ready: Ready): boolean {
+function mayHaveHappened(run: TurnRun, ready: ReadyCall): boolean {
   return unknownDuplicates(run, ready).length > 0
 }
 
 /** The calls of this tool with these arguments that have no known outcome. */
-function unknownDuplicates(run: TurnRun, { tool, argsKey }: Ready): readonly string[] {
+function unknownDuplicates(run: TurnRun, { tool, argsKey }: ReadyCall): readonly string[] {
   const { unknown } = run.session
   if (unknown === undefined || tool.replay !== 'never') return []
   return unknown.flatMap((other) => (other.argsKey === argsKey && !other.repeated ? [other.callId] : []))
@@ -131,11 +131,11 @@ interface Asked {
 
 async function questionOf(
   run: TurnRun,
-  { call, tool, input }: Ready,
-  judgement: Judgement | undefined,
+  { call, tool, input }: ReadyCall,
+  decision: CallDecision | undefined,
 ): Promise<Asked | undefined> {
-  if (judgement?.decision === 'ask') return judgement
-  if (judgement?.decision === 'allow' || tool.approve === 'never') return undefined
+  if (decision?.decision === 'ask') return decision
+  if (decision?.decision === 'allow' || tool.approve === 'never') return undefined
   const { principal } = await run.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await run.credentials()
@@ -145,11 +145,11 @@ async function questionOf(
   return question === undefined ? undefined : { question, grants: [] }
 }
 
-async function judge(
+async function decidePolicies(
   run: TurnRun,
-  { call, tool, input }: Ready,
+  { call, tool, input }: ReadyCall,
   policies: readonly NamedPolicy[],
-): Promise<Judgement | undefined> {
+): Promise<CallDecision | undefined> {
   const { principal, contextId } = await run.info()
   await run.credentials()
   const { origin } = tool
@@ -164,7 +164,7 @@ async function judge(
     isControl: isControlTool(tool),
   }
   return run.within(
-    judgeCall(policies, origin === undefined ? about : { ...about, origin }, {
+    decideCall(policies, origin === undefined ? about : { ...about, origin }, {
       secrets: run.secrets,
       granted: async () => new Set(await approvalsOf(run).granted(principal)),
       onFailed: (message) => warn(run, message),
@@ -176,14 +176,14 @@ function warn(run: TurnRun, message: string): void {
   run.draft.append('warning', { code: 'approve-failed', message })
 }
 
-function previewRun(run: TurnRun, { tool, input }: Ready): Parameters<typeof previewOf>[0] {
+function previewRun(run: TurnRun, { tool, input }: ReadyCall): Parameters<typeof previewOf>[0] {
   return { tool, input, timer: run.scope.timer, signal: run.cancelledOrTimedOut, secrets: run.secrets }
 }
 
 function deny(
   run: TurnRun,
   call: Call,
-  { reason, stop, by }: Extract<Judgement, { decision: 'deny' }>,
+  { reason, stop, by }: Extract<CallDecision, { decision: 'deny' }>,
 ): void {
   const why = reason === undefined ? '' : `: ${run.secrets.text(reason)}`
   reject(run, call, {

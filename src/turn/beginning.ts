@@ -18,7 +18,7 @@ import { endTurn, settleRest } from './ending.ts'
 import { giveReply } from './given-reply.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
+/** Opens a turn or takes over the open one. Returns false if there is nothing to begin, with the inbox accounted for. */
 export function begin(run: TurnRun): MaybePromise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) return chain(takeOver(run), () => true)
@@ -34,9 +34,9 @@ function open(run: TurnRun, own: StartFields): MaybePromise<boolean> {
     const { metadata } = run.scope
     if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
       run.draft.append('state', { metadata })
-    const { part } = run.scope.definition
+    const { nodeTurn } = run.scope.definition
     if (reason !== 'continued') return reason !== 'none'
-    return chain(part?.kind === 'round' ? giveReply(run, part.reply) : nudge(run), () => true)
+    return chain(nodeTurn?.kind === 'round' ? giveReply(run, nodeTurn.reply) : nudge(run), () => true)
   })
 }
 

@@ -39,17 +39,17 @@ export interface TurnDefinition extends LoopTerms {
   readonly warnAtPercent: number
   /** The maximum number of messages in a prompt. */
   readonly maxMessages: number
-  /** For a node of a graph: the history that its state holds, and the part of a turn that it runs. */
-  readonly part?: TurnPart
+  /** For a node of a graph: the history that its state holds, and how much of a turn it runs. */
+  readonly nodeTurn?: NodeTurn
 }
 
 /**
- * A turn after messages that another journal holds. It must get the same ones whenever it runs again.
+ * A turn of a node, after the messages of the state. It must get the same ones whenever it runs again.
  *
  * `whole`: all of a turn. `reply`: one model call, whose calls are not run. `round`: the calls of a given reply, and no
  * model call.
  */
-export type TurnPart =
+export type NodeTurn =
   | { readonly kind: 'whole' | 'reply'; readonly history: readonly Message[] }
   | { readonly kind: 'round'; readonly history: readonly Message[]; readonly reply: GivenReply }
 

@@ -25,18 +25,18 @@ import {
 import { approvalsOf, stopIfAsked } from './approval.ts'
 import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
-import { select, shown } from './grounding.ts'
+import { selectActive, thingsShown } from './grounding.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
-import type { Ready } from './ready.ts'
+import type { ReadyCall } from './ready-call.ts'
 import { xraySource } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Every call of the group is durably started. A result is made durable without waiting for the others. */
 export async function* runGroup(
   run: TurnRun,
-  group: readonly Ready[],
+  group: readonly ReadyCall[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
   const runs: CallRun[] = []
@@ -66,7 +66,7 @@ export async function* runGroup(
       const now = ended.splice(0)
       left -= now.length
       for (const one of now) {
-        const appending = appendEnd(run, one, readyOf(group, one.callId))
+        const appending = appendEnd(run, one, readyCallOf(group, one.callId))
         if (isPromise(appending)) await appending
       }
       if (left > 0) yield run.commit('on')
@@ -77,7 +77,7 @@ export async function* runGroup(
     await Promise.all(running)
     // A hook that timed out takes nothing away from the turn.
     const isOurs = endsTurn(error) || (error instanceof Interrupted && run.cancelledOrTimedOut.aborted)
-    if (isOurs) for (const one of ended) await appendEnd(run, one, readyOf(group, one.callId))
+    if (isOurs) for (const one of ended) await appendEnd(run, one, readyCallOf(group, one.callId))
     throw error
   } finally {
     // A loop that is closed has aborted its calls: it ends after them.
@@ -85,7 +85,7 @@ export async function* runGroup(
   }
 }
 
-export function callRun(run: TurnRun, one: Ready, credentials: Credentials): MaybePromise<CallRun> {
+export function callRun(run: TurnRun, one: ReadyCall, credentials: Credentials): MaybePromise<CallRun> {
   return chain(run.info(), (info) =>
     chain(run.scope.view.turnEntries(), (entries) =>
       callRunWith(run, one, { ...info, credentials, entries }),
@@ -95,7 +95,7 @@ export function callRun(run: TurnRun, one: Ready, credentials: Credentials): May
 
 type CallInfo = TurnInfo & { readonly entries: readonly Entry[] }
 
-function callRunWith(run: TurnRun, one: Ready, info: CallInfo): CallRun {
+function callRunWith(run: TurnRun, one: ReadyCall, info: CallInfo): CallRun {
   const { scope, secrets } = run
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = run.open
@@ -144,11 +144,11 @@ interface Ended {
   readonly end: CallEnd
 }
 
-function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
+function readyCallOf(group: readonly ReadyCall[], callId: string): ReadyCall | undefined {
   return group.find(({ call }) => call.callId === callId)
 }
 
-function appendEnd(run: TurnRun, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
+function appendEnd(run: TurnRun, { callId, end }: Ended, one: ReadyCall | undefined): MaybePromise<void> {
   if (end.kind === 'settled') return appendResult(run, callId, { ...end, ...one })
   const call = run.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
@@ -181,9 +181,9 @@ export function appendResult(run: TurnRun, callId: string, settled: SettledCall)
     ...(cut ? { cut } : {}),
     ...(display === undefined ? {} : { display }),
     ...(usage === undefined ? {} : { usage }),
-    ...(status === 'ok' ? shown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
+    ...(status === 'ok' ? thingsShown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   run.draft.append('tool.end', end, takes)
   stopIfAsked(run, call)
-  if (isWhole && tool?.grounding !== undefined) return select(run, tool, { output, input })
+  if (isWhole && tool?.grounding !== undefined) return selectActive(run, tool, { output, input })
 }

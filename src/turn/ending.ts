@@ -4,7 +4,7 @@ import type { Call } from '../journal/index.ts'
 import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
-import { entriesSoFar, isCompactionDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
+import { entriesSoFar, isCompactionDue, warnIfFull, warnIfOver, watchesFill } from './context-fill.ts'
 import type { TurnRun } from './turn-run.ts'
 
 export const NOT_RUN = 'Not run: the turn ended first.'
@@ -16,9 +16,9 @@ export function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {
   if (!waiting && !handsOn) settleRest(run, why)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
-  const isFilling = !waiting && isWatched(run.scope.definition)
+  const isFilling = !waiting && watchesFill(run.scope.definition)
   const end = (compact?: Compaction): void => {
-    if (!waiting && run.scope.definition.part === undefined) warnIfOver(run)
+    if (!waiting && run.scope.definition.nodeTurn === undefined) warnIfOver(run)
     if (compact !== undefined) draft.append('compact', compact)
     appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
   }

@@ -6,7 +6,7 @@ import { type EntryData, HoldfastError, type JsonObject } from '../protocol/inde
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { runPhase } from './hooks.ts'
-import { stepAfter } from './model-retry.ts'
+import { attemptAfter } from './model-retry.ts'
 import { canMakeRoom, NO_ROOM } from './overflow.ts'
 import { continuesWithout, warnRefused } from './refused-files.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -42,7 +42,7 @@ export async function* takeFailure(
   const continues = await continuesWithout(run, failure)
   const isFinal = index + 1 >= run.scope.definition.models.length
   const isAgain = continues || (isFinal && (await canMakeRoom(run, failure)))
-  const step = isAgain ? AGAIN : stepAfter(failure, source, attempt)
+  const step = isAgain ? AGAIN : attemptAfter(failure, source, attempt)
   const isLast = step.next === 'fallback' && isFinal
   const { next } = isLast ? { next: 'fail' } : step
   appendFailure(run, source, { failure, step: isLast ? { next } : step })

@@ -81,7 +81,7 @@ function withShortResults(message: ToolMessage, most: number): ToolMessage {
 }
 
 /** Cuts a text of `tokens` to about `most` of them. */
-export function shortened(text: string, { tokens, most }: { tokens: number; most: number }): string {
+export function shortenedText(text: string, { tokens, most }: { tokens: number; most: number }): string {
   if (tokens <= most) return text
   return withoutMiddle(text, Math.max(1, Math.floor((text.length * most * 0.9) / tokens)))
 }

@@ -14,10 +14,7 @@ import { settleRest } from './ending.ts'
 import { lastOf } from './last-of.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/**
- * Calls that the journal has already are not given again: they are open, parked or settled. A fork has dropped those that
- * were open or parked.
- */
+/** Skips calls that the journal has already, so each runs once. A fork has dropped open and parked calls: it runs them. */
 export function giveReply(run: TurnRun, reply: GivenReply): MaybePromise<void> {
   return chain(run.scope.view.window(), (entries) => {
     const own = entriesOfTask(entries, run.open.metadata?.[TASK_METADATA])

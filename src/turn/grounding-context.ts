@@ -4,7 +4,7 @@ import { dataOf } from '../loop/index.ts'
 import type { ActiveSince, GroundingContext } from '../model/index.ts'
 import type { Entry, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** A part of a model request; empty where no entity is declared. */

@@ -20,12 +20,12 @@ import {
   personsWords,
   type Sighting,
 } from '../protocol/index.ts'
-import { sightingsSoFar } from './context.ts'
+import { sightingsSoFar } from './context-fill.ts'
 import type { Sightings } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The `from` of a request that asks which thing is meant. */
-export const GROUNDING = 'grounding'
+export const FROM_GROUNDING = 'grounding'
 
 export async function factsOf(run: TurnRun, { answers = [] }: Call): Promise<Facts> {
   const { results, entries } = await sightingsSoFar(run)
@@ -158,7 +158,9 @@ class TurnFacts implements Facts {
   }
 
   #answerTo(path: string): AskedAnswer | undefined {
-    const answer = this.#sources.answers.findLast(({ from, name }) => from === GROUNDING && name === path)
+    const answer = this.#sources.answers.findLast(
+      ({ from, name }) => from === FROM_GROUNDING && name === path,
+    )
     const { value, origin } = answer ?? {}
     return value === undefined ? undefined : { value, isPersons: origin === undefined }
   }
@@ -189,7 +191,7 @@ class TurnFacts implements Facts {
   }
 }
 
-/** Counts entries, because a window may begin with an input whose turn it shows only the end of. */
+/** Counts, because the first entry does not tell: a window inside a turn also has that turn's input, before a gap. */
 function hasEvery(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
   let count = 0
   for (const { seq } of entries) if (seq > from && seq <= to) count += 1

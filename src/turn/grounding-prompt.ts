@@ -14,7 +14,7 @@ import {
 } from '../grounding/index.ts'
 import { dataOf } from '../loop/index.ts'
 import type { ActiveValue, Entry } from '../protocol/index.ts'
-import { sightingsSoFar } from './context.ts'
+import { sightingsSoFar } from './context-fill.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The system prompt as the config has it, without what grounding adds. */

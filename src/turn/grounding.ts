@@ -23,7 +23,7 @@ import type { Call } from '../journal/index.ts'
 import { Interrupted, request } from '../loop/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
-import { factsOf, GROUNDING } from './grounding-facts.ts'
+import { FROM_GROUNDING, factsOf } from './grounding-facts.ts'
 import { idsAbove } from './ids-of-turn.ts'
 import type { ActorState } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -130,7 +130,7 @@ function askWhich(run: TurnRun, { callId }: Call, asks: readonly AskedId[]): voi
     if (entity === undefined) continue
     const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
     const { name, ...question } = questionOf(ask, entity, options)
-    request(run, { ...question, id: name, name, from: GROUNDING }, callId)
+    request(run, { ...question, id: name, name, from: FROM_GROUNDING }, callId)
   }
 }
 
@@ -263,7 +263,7 @@ interface Result {
  * The sightings of a result, with the normal forms by which ids are found again. A result counts also if its sightings
  * cannot be read: it is stored without them, after a warning.
  */
-export function shown(
+export function thingsShown(
   run: TurnRun,
   tool: Tool | undefined,
   result: Result,
@@ -292,7 +292,7 @@ function sightingsOf(
 }
 
 /** Appends the selections of a result, or a warning if they could not be read. */
-export async function select(
+export async function selectActive(
   run: TurnRun,
   tool: Tool,
   result: { readonly output: Json; readonly input: unknown },

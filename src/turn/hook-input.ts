@@ -12,7 +12,7 @@ export async function lastReply(run: TurnRun): Promise<Reply> {
   return {
     text: replyText(content),
     content,
-    calls: await pendingCalls(run),
+    calls: await pendingHookCalls(run),
     finish,
     ...(model === undefined ? {} : { model }),
     ...(usage === undefined ? {} : { usage }),
@@ -29,7 +29,7 @@ export async function lastText(run: TurnRun): Promise<string> {
   return replyText(reply?.data.content ?? [])
 }
 
-export async function pendingCalls(run: TurnRun): Promise<readonly PendingCall[]> {
+export async function pendingHookCalls(run: TurnRun): Promise<readonly PendingCall[]> {
   const requested = run.calls.filter(({ state }) => state === 'requested')
   return Promise.all(requested.map((call) => pendingCall(run, call)))
 }

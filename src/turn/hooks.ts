@@ -6,13 +6,13 @@
 import { debugThrown } from '../base/index.ts'
 import type {
   CallResult,
-  DataOf,
+  HookContext,
+  HookContextOf,
+  HookDataOf,
   HookRegistry,
   PendingCall,
-  PointOf,
   Prompt,
   Registered,
-  TurnPoint,
 } from '../hook/index.ts'
 import { importMessages } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
@@ -34,7 +34,7 @@ import {
   type TraceEntry,
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
-import { contextPercent } from './context.ts'
+import { contextPercent } from './context-fill.ts'
 import type { TurnInfo } from './definition.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { hookTrace } from './trace.ts'
@@ -51,7 +51,7 @@ interface HookActions {
 }
 
 /** Makes the data that only this hook gets. Called for each hook: it sees the changes of those before it. */
-export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
+export type DataMaker<Name extends HookName> = (phase: Phase) => HookDataOf<Name>
 
 /** True if there is a hook of this name to run now. */
 export function isPhaseDue(run: TurnRun, name: HookName): boolean {
@@ -94,10 +94,13 @@ function allowed(name: HookName, actions: HookActions, data: object): object {
 }
 
 /** Runs before any turn: the one phase that changes nothing and is not in the journal. */
-export async function runReadyHooks(hooks: HookRegistry, point: PointOf<'onAgentReady'>): Promise<void> {
+export async function runReadyHooks(
+  hooks: HookRegistry,
+  context: HookContextOf<'onAgentReady'>,
+): Promise<void> {
   for (const { plugin, run } of hooks.of('onAgentReady'))
     try {
-      await run(point)
+      await run(context)
     } catch (error) {
       const name = nameOf('onAgentReady', plugin)
       debugThrown(`The hook ${name}`, error)
@@ -178,15 +181,19 @@ export class Phase {
   ): Promise<void> {
     const from = nameOf(name, plugin)
     const state = { isOver: false }
-    const base = await turnPoint(this.#run)
+    const base = await hookContext(this.#run)
     const data = make(this) as object
-    const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
-    await addContextPercent(this.#run, point)
-    await addTrace(this.#run, point, callOf(data))
+    const context = {
+      ...base,
+      ...allowed(name, this.#actions(from, state), data),
+      ...data,
+    } as HookContextOf<Name>
+    await addContextPercent(this.#run, context)
+    await addTrace(this.#run, context, callOf(data))
     const { extras, key } = this.#run.scope
     const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
     const work = (): Promise<void> =>
-      runAround(around, async () => run(point)).catch((error: unknown) => {
+      runAround(around, async () => run(context)).catch((error: unknown) => {
         throw hookFailed(from, error, this.#run.secrets)
       })
     try {
@@ -297,7 +304,7 @@ function turnInfo(run: TurnRun): Promise<TurnInfo> {
   return withinTurnOrGrace(run, async () => run.lookUp())
 }
 
-async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
+async function hookContext(run: TurnRun): Promise<Omit<HookContext, 'trace'>> {
   const { contextId, turn, principal, credentials, metadata, task } = await turnInfo(run)
   const { iteration, usage } = run.open
   const { view } = run.scope
@@ -316,10 +323,10 @@ async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
   }
 }
 
-async function addTrace(run: TurnRun, point: object, callId: string | undefined): Promise<void> {
+async function addTrace(run: TurnRun, context: object, callId: string | undefined): Promise<void> {
   const entries = await run.scope.view.turnEntries()
   let trace: readonly TraceEntry[] | undefined
-  Object.defineProperty(point, 'trace', {
+  Object.defineProperty(context, 'trace', {
     enumerable: true,
     get: () => (trace ??= hookTrace(run, entries, callId)),
   })
@@ -335,11 +342,11 @@ function callOf(data: {
 }
 
 /** Counting is expensive: `contextPercent` is computed on first access. */
-async function addContextPercent({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
+async function addContextPercent({ scope: { view, definition } }: TurnRun, context: object): Promise<void> {
   const entries = await view.window()
   if (definition.models[0]?.contextTokens === undefined) return
   let percent: number | undefined
-  Object.defineProperty(point, 'contextPercent', {
+  Object.defineProperty(context, 'contextPercent', {
     enumerable: true,
     get: () => (percent ??= contextPercent(entries, definition.models)),
   })

@@ -2,7 +2,7 @@
 import { unexpired } from '../grounding/index.ts'
 import { aboveOf, type IdsAbove } from '../loop/index.ts'
 import type { ContextKey, Entry, EntryData } from '../protocol/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import { factsOf } from './grounding-facts.ts'
 import type { TurnRun } from './turn-run.ts'
 

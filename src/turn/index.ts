@@ -3,16 +3,16 @@ export type { Compaction, CompactionOptions, CompactionReceipt } from './compact
 export { compactEntry, compaction } from './compaction.ts'
 export type { AutoCompact } from './compaction-plan.ts'
 export { checkSummary, compactionPlan } from './compaction-plan.ts'
-export { contextPercent, tokenBudget } from './context.ts'
+export { contextPercent, tokenBudget } from './context-fill.ts'
 export { checkLimits, defineTurn, modelSource } from './define-turn.ts'
 export type {
   CompactionPlan,
   CompactionStrategy,
   GivenReply,
   ModelSource,
+  NodeTurn,
   TurnDefinition,
   TurnInfo,
-  TurnPart,
 } from './definition.ts'
 export { runReadyHooks } from './hooks.ts'
 export { jsonIn } from './json-in-text.ts'

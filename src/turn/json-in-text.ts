@@ -42,8 +42,8 @@ function fenced(text: string): Parsed | undefined {
 }
 
 /**
- * Each bracket is read up to its partner: no value inside of a broken or incomplete one counts. A partner that stays over after
- * a broken one says that the broken one was longer than it looks, such as `[['}'],[]]`.
+ * Reads each bracket up to its partner: no value inside of a broken or incomplete one counts. A closing bracket without a
+ * partner shows that an earlier broken value was longer, as in `[['}'],[]]`: then no value counts.
  */
 function embedded(text: string): FoundJson {
   const values: Json[] = []

@@ -15,7 +15,7 @@ import {
 import type { StandardSchema } from '../tool/index.ts'
 import { checkModels, checkSettings, modelSources } from './define-turn.ts'
 import type { ModelSource } from './definition.ts'
-import { checkWriter, NO_MODEL, notSent, stepAfter } from './model-retry.ts'
+import { attemptAfter, checkWriter, NO_MODEL, notSent } from './model-retry.ts'
 import { modelSecrets } from './model-secrets.ts'
 import {
   checkOutputRetries,
@@ -174,7 +174,7 @@ class OneShot {
       const reply = await this.#askOnce(source, messages)
       this.#usage = addUsage(this.#usage, reply.usage)
       if (!(reply instanceof ModelFailure) || this.#signal.aborted) return reply
-      const step = stepAfter(reply, source, attempt)
+      const step = attemptAfter(reply, source, attempt)
       if (step.next !== 'retry') return reply
       await this.#timer.wait(step.waitMs, { signal: this.#signal })
       if (this.#signal.aborted) return reply

@@ -6,7 +6,14 @@ import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
 import { hasSteering, resumeAfterFailure, runModelStep } from './model-step.ts'
 import { concludeOutput, hasOutput } from './output.ts'
-import { beforeRound, closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
+import {
+  beforeRound,
+  closeIteration,
+  finish,
+  finishAtLimit,
+  finishCancelled,
+  isIterationEnding,
+} from './phases.ts'
 import { runRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
 import { TurnRun } from './turn-run.ts'
@@ -19,21 +26,21 @@ function stepsOf(run: TurnRun): LoopSteps {
   return {
     run: run,
     begin: () => begin(run),
-    next: () => nextPart(run),
+    next: () => nextStep(run),
     cancel: () => finishCancelled(run),
     fail: (error) => endFailed(run, error),
   }
 }
 
 /** The turn's next step, from the session. Not a generator of its own: each one slows down every batch. */
-function nextPart(run: TurnRun): AsyncGenerator<Batch, void> {
+function nextStep(run: TurnRun): AsyncGenerator<Batch, void> {
   const { stop, failed, calls } = run.open
   if (run.cancelledOrTimedOut.aborted) return finishAtLimit(run, timeIsUp(run))
   if (stop !== undefined) return finish(run, 'stop', stopped(stop))
   if (failed) return resumeAfterFailure(run)
-  const kind = run.scope.definition.part?.kind
+  const kind = run.scope.definition.nodeTurn?.kind
   if (calls.length > 0) return kind === 'reply' ? handOnCalls(run) : runRound(run)
-  if (!isClosing(run)) return kind === 'round' ? finish(run, 'stop') : runModelStep(run)
+  if (!isIterationEnding(run)) return kind === 'round' ? finish(run, 'stop') : runModelStep(run)
   return run.hooks.isEmpty ? afterIteration(run) : closeAndContinue(run)
 }
 
@@ -52,13 +59,13 @@ async function* closeAndContinue(run: TurnRun): AsyncGenerator<Batch, void> {
 function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
   const { overCalls, replied } = run.open
   if (overCalls) return finish(run, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
-  if (isOnePart(run)) return finish(run, 'stop')
+  if (isPartial(run)) return finish(run, 'stop')
   if (!replied || hasSteering(run)) return runModelStep(run)
   return hasOutput(run) ? concludeOutput(run, runModelStep) : finish(run, 'stop')
 }
 
-function isOnePart({ scope: { definition } }: TurnRun): boolean {
-  const { kind = 'whole' } = definition.part ?? {}
+function isPartial({ scope: { definition } }: TurnRun): boolean {
+  const { kind = 'whole' } = definition.nodeTurn ?? {}
   return kind !== 'whole'
 }
 

@@ -1,7 +1,7 @@
 /** Retries and settings of model requests, for turns, summaries and single requests alike. */
 
 import { Interrupted } from '../loop/index.ts'
-import { afterFailure, type LanguageModel, ModelFailure, type NextStep } from '../model/index.ts'
+import { afterFailure, type LanguageModel, ModelFailure, type NextAttempt } from '../model/index.ts'
 import { NO_SECRETS, type Redactor, thrownText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 
@@ -11,7 +11,7 @@ const MAX_RETRY_WAIT_MS = 60_000
 export const NO_MODEL = 'There is no model to ask. Give the agent a `model`.'
 
 /** The next step after a failed attempt at this model. */
-export function stepAfter(failure: ModelFailure, { settings }: ModelSource, attempt: number): NextStep {
+export function attemptAfter(failure: ModelFailure, { settings }: ModelSource, attempt: number): NextAttempt {
   const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = settings
   return afterFailure(failure, { attempt, retries, maxWaitMs })
 }

@@ -24,7 +24,7 @@ import {
   quote,
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { isWatched } from './context.ts'
+import { watchesFill } from './context-fill.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { NOTHING_TO_SAY, runErrorHooks, sentTo, takeFailure } from './failed-attempt.ts'
@@ -60,7 +60,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     return
   }
   // Awaits only what is configured.
-  if (isWatched(run.scope.definition)) yield* makeRoom(run)
+  if (watchesFill(run.scope.definition)) yield* makeRoom(run)
   if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
   if (!run.hooks.isEmpty) yield* beforeModel(run)
   if (run.open.stop !== undefined || run.cancelledOrTimedOut.aborted) return
@@ -123,7 +123,7 @@ async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
 }
 
 function isSilent({ session: { window }, scope: { definition } }: TurnRun): boolean {
-  const { history = [] } = definition.part ?? {}
+  const { history = [] } = definition.nodeTurn ?? {}
   return window.messages + history.length === 0 && window.summary === undefined
 }
 

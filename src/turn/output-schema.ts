@@ -57,13 +57,13 @@ export function withInstruction(
 }
 
 /** The schema's own result, or what is wrong with the reply: sentences without a full stop. */
-export type Verdict = { readonly value: unknown } | { readonly issues: readonly string[] }
+export type ReplyVerdict = { readonly value: unknown } | { readonly issues: readonly string[] }
 
 /** Judges a reply without calls. Exactly one JSON value in its text must fit. Never fails. */
 export async function judgeReply(
   { text, finish }: { readonly text: string; readonly finish: string },
   schema: StandardSchema,
-): Promise<Verdict> {
+): Promise<ReplyVerdict> {
   // A number that was cut off is another number.
   if (finish === 'length') return { issues: ['The reply was cut off before its end; be shorter'] }
   if (finish === 'content-filter') return { issues: ['The reply was stopped by a content filter'] }
@@ -73,10 +73,10 @@ export async function judgeReply(
   const verdicts = await Promise.all(found.values.map((value) => validated(value, schema)))
   const fitting = verdicts.filter((verdict) => 'value' in verdict)
   if (fitting.length > 1) return { issues: ['It has several JSON values that fit, and one is expected'] }
-  return fitting[0] ?? (verdicts.at(-1) as Verdict)
+  return fitting[0] ?? (verdicts.at(-1) as ReplyVerdict)
 }
 
-async function validated(value: Json, schema: StandardSchema): Promise<Verdict> {
+async function validated(value: Json, schema: StandardSchema): Promise<ReplyVerdict> {
   const given = toJson(value, { isExact: true })
   if (given instanceof Error) return { issues: [given.message] }
   try {

@@ -6,10 +6,10 @@ import { OUTPUT_NOTE } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { type EntryData, replyText } from '../protocol/index.ts'
 import { toJson } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import { endTurn } from './ending.ts'
 import { lastOf } from './last-of.ts'
-import { correction, invalidOutput, judgeReply, type Verdict } from './output-schema.ts'
+import { correction, invalidOutput, judgeReply, type ReplyVerdict } from './output-schema.ts'
 import { finish } from './phases.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -49,7 +49,7 @@ function unstorable({ message }: Error): string {
   return `The result of the \`output\` schema cannot be stored as JSON: ${message}. Change what the schema transforms to.`
 }
 
-async function judgeLast(run: TurnRun): Promise<Verdict> {
+async function judgeLast(run: TurnRun): Promise<ReplyVerdict> {
   const required = await run.output()
   const { turn } = run.open
   const reply = lastOf(await entriesSoFar(run), 'model.end', (entry) => entry.turn === turn)

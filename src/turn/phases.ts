@@ -19,7 +19,7 @@ import {
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
-import { callResults, lastReply, lastText, pendingCalls } from './hook-input.ts'
+import { callResults, lastReply, lastText, pendingHookCalls } from './hook-input.ts'
 import { type DataMaker, isPhaseDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import { changed, difference } from './prompt-edit.ts'
@@ -71,12 +71,12 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 
 /** Runs the hooks after a reply and before its round. */
 export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
-  const { kind } = run.scope.definition.part ?? {}
-  // A given reply has passed these hooks where it was made.
+  const { kind } = run.scope.definition.nodeTurn ?? {}
+  // The node that made a given reply has run these hooks.
   if (kind !== 'round' && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
   if (kind === 'reply' || run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
   yield* runPhase(run, 'beforeTools', async () => {
-    const all = await pendingCalls(run)
+    const all = await pendingHookCalls(run)
     return (phase) => ({ pending: phase.left(all) })
   })
 }
@@ -103,10 +103,10 @@ export async function* closeIteration(run: TurnRun): AsyncGenerator<Batch, void>
  * Closes the iteration of a turn that ends in the middle of it: settles calls that were not run, and runs the closing
  * hooks. Nothing can be stopped any more.
  */
-async function* closeOpened(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
-  const { kind } = run.scope.definition.part ?? {}
+async function* closeOpenIteration(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
+  const { kind } = run.scope.definition.nodeTurn ?? {}
   if (run.open.phase === 'model' && kind !== 'round') yield* afterReply(run)
-  // The calls of a model call alone are another node's.
+  // After a model call alone, another node runs the calls.
   if (kind !== 'reply') yield* closeRound(run, why)
   if (run.open.phase !== undefined && isAhead('afterIteration', run.open.phase))
     yield* runPhase(run, 'afterIteration', () => nothing)
@@ -125,8 +125,8 @@ async function afterRound(run: TurnRun): Promise<DataMaker<'afterTools'>> {
   return () => ({ results })
 }
 
-/** True if the iteration has more to do than a model call. */
-export function isClosing({ open }: TurnRun): boolean {
+/** True if the iteration has to be closed before another model call. */
+export function isIterationEnding({ open }: TurnRun): boolean {
   const { replied, overCalls, phase } = open
   return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
@@ -134,7 +134,7 @@ export function isClosing({ open }: TurnRun): boolean {
 /** Runs the hooks of each settled call that has not had them. `next`: what else runs meanwhile. */
 export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
-  // A hook that a cancel interrupted hangs, and would again.
+  // A cancel interrupted this hook: it hung, and would hang again.
   if (run.scope.cancelled.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
   if (run.draft.hasNews) yield run.commit(next)
   for (const result of await callResults(run, run.open.ended)) {
@@ -196,7 +196,7 @@ export async function* finish(
 ): AsyncGenerator<Batch, void> {
   const { limit, message = '', why = NOT_RUN, output } = ending
   try {
-    if (!run.hooks.isEmpty) yield* closeOpened(run, why)
+    if (!run.hooks.isEmpty) yield* closeOpenIteration(run, why)
     if (limit !== undefined) yield* runPhase(run, 'onLimit', () => () => ({ limit, message }))
     if (!run.hooks.isEmpty)
       yield* runPhase(run, 'onComplete', async () => {

@@ -5,12 +5,12 @@ import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool
 import { appendResult, callRun } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
-import type { Ready } from './ready.ts'
+import type { ReadyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Settles the calls that it can, and returns those to run again. */
-export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly Ready[]> {
-  const again: Ready[] = []
+export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly ReadyCall[]> {
+  const again: ReadyCall[] = []
   for (const call of run.calls.filter(({ state }) => state === 'started')) {
     const verdict = await recoverCall(run, call, credentials)
     if (verdict !== undefined) again.push(verdict)
@@ -21,7 +21,11 @@ export async function recoverStarted(run: TurnRun, credentials: Credentials): Pr
 const FORGOTTEN =
   'Started, and no result was stored: whether it happened is unknown. There is a credential in its arguments, which is not stored and not known here. Check before you repeat it.'
 
-async function recoverCall(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
+async function recoverCall(
+  run: TurnRun,
+  call: Call,
+  credentials: Credentials,
+): Promise<ReadyCall | undefined> {
   const { callId, tool, args } = call
   const isKnown = run.knowsArguments(callId)
   const prepared = isKnown

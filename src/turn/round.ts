@@ -17,7 +17,7 @@ import { pendingCall } from './hook-input.ts'
 import { isPhaseDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
-import type { Ready } from './ready.ts'
+import type { ReadyCall } from './ready-call.ts'
 import { recoverStarted } from './recovery.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -38,7 +38,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
   if (!run.hooks.isEmpty) yield* commitForHooks(run)
-  let ready: readonly Ready[] = [...again, ...(await findReady(run))]
+  let ready: readonly ReadyCall[] = [...again, ...(await findReady(run))]
   while (ready.length > 0 && !run.cancelledOrTimedOut.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
@@ -79,15 +79,15 @@ function isStarted({ state }: Call): boolean {
 }
 
 /** Calls that run together, or the one that must run alone. */
-function firstGroup(ready: readonly Ready[]): readonly Ready[] {
+function firstGroup(ready: readonly ReadyCall[]): readonly ReadyCall[] {
   const alone = ready.findIndex(({ tool }) => tool.exclusive)
   if (alone < 0) return ready
   return alone === 0 ? ready.slice(0, 1) : ready.slice(0, alone)
 }
 
 /** Settles calls that cannot run, requests approvals, and returns the calls to start now, within `toolConcurrency`. */
-async function findReady(run: TurnRun): Promise<readonly Ready[]> {
-  const ready: Ready[] = []
+async function findReady(run: TurnRun): Promise<readonly ReadyCall[]> {
+  const ready: ReadyCall[] = []
   const waiting = new Set(run.open.requests.map(({ callId }) => callId))
   const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !waiting.has(callId))
   const { toolCalls = Number.POSITIVE_INFINITY } = run.limits
@@ -105,7 +105,7 @@ async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   return ready
 }
 
-async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined> {
+async function prepare(run: TurnRun, requested: Call): Promise<ReadyCall | undefined> {
   if (!run.knowsArguments(requested.callId)) {
     rejectForgotten(run, requested)
     return undefined
@@ -159,7 +159,7 @@ async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   return run.call(callId)
 }
 
-function appendStart(run: TurnRun, { call, tool, argsKey }: Ready): void {
+function appendStart(run: TurnRun, { call, tool, argsKey }: ReadyCall): void {
   const { callId, args, idempotencyKey, grounds } = call
   run.draft.append('tool.start', {
     callId,

@@ -35,7 +35,7 @@ import {
   redactorOf,
   type Settled,
 } from '../tool/index.ts'
-import { tokenBudget } from './context.ts'
+import { tokenBudget } from './context-fill.ts'
 import { defineTurn } from './define-turn.ts'
 import { lastOf } from './last-of.ts'
 import { turnLoop } from './loop.ts'

@@ -5,8 +5,8 @@ import type { XraySource } from '../tool/index.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /**
- * The trace as a hook sees it: no call that runs, or whose hooks are still to come, and `callId` as the last. Calls that
- * run together are settled in any order; their hooks run one after the other.
+ * The trace as a hook sees it: `callId` comes last; running calls, and calls whose hooks have not run yet, are left out.
+ * Calls that run together are settled in any order; their hooks run one after the other.
  */
 export function hookTrace(
   { open }: TurnRun,

@@ -26,7 +26,7 @@ import type {
   ToolResultPart,
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
+import { entriesSoFar } from './context-fill.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The wire of one model call. A model that reads ids as data needs no codes. */

@@ -12,8 +12,8 @@ import {
 } from '../model/index.ts'
 import { addUsage, type Message, NO_USAGE, replyText, type Usage } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
-import { shortened } from './fit-prompt.ts'
-import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
+import { shortenedText } from './fit-prompt.ts'
+import { attemptAfter, NO_MODEL, notSent } from './model-retry.ts'
 
 export interface SummaryRequest {
   /** The models to ask, in this order. */
@@ -102,7 +102,7 @@ class Summary {
 
   #opening(budget: number, { text }: TokenCounter): Message {
     if (this.#text === undefined) return { role: 'user', content: 'The conversation begins here.' }
-    const summary = shortened(this.#text, { tokens: text(this.#text), most: budget / 2 })
+    const summary = shortenedText(this.#text, { tokens: text(this.#text), most: budget / 2 })
     return { role: 'user', content: `The conversation so far, in short:\n\n${summary}\n\nIt went on:` }
   }
 
@@ -117,7 +117,7 @@ class Summary {
       const reply = await this.#askOnce(messages)
       this.#usage = addUsage(this.#usage, reply.usage)
       if (!(reply instanceof ModelFailure) || signal.aborted) return reply
-      const step = stepAfter(reply, this.#source, attempt)
+      const step = attemptAfter(reply, this.#source, attempt)
       if (step.next !== 'retry') return reply
       await timer.wait(step.waitMs, { signal })
     }
@@ -157,7 +157,7 @@ function nextPiece(messages: readonly Message[], budget: number, counter: TokenC
   if (fitting !== 0) return fitting < 0 ? messages : messages.slice(0, fitting)
   const [first] = messages as [Message]
   const text = typeof first.content === 'string' ? first.content : textsOf(first)
-  const cut = shortened(text, { tokens: counter.message(first), most: Math.max(LEAST_PIECE / 2, budget) })
+  const cut = shortenedText(text, { tokens: counter.message(first), most: Math.max(LEAST_PIECE / 2, budget) })
   return [first.role === 'user' ? { role: 'user', content: cut } : assistantText(cut)]
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import { setUp } from '../../src/agent/config.ts'
-import { parseInput, storedLimits } from '../../src/agent/turn-options.ts'
+import { limitsToStore, parseInput } from '../../src/agent/turn-options.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { probe } from '../turn/kit.ts'
 
@@ -76,14 +76,14 @@ describe('the config of an agent', () => {
 
 describe('what one turn is given', () => {
   it('has limits that JSON can carry, and an infinite one is none', () => {
-    const limits = storedLimits({ tokens: 5, iterations: INFINITY, costUsd: undefined })
+    const limits = limitsToStore({ tokens: 5, iterations: INFINITY, costUsd: undefined })
     expect(limits).toEqual({ tokens: 5, iterations: Number.MAX_SAFE_INTEGER })
   })
 
   it.each([{ iterations: -1 }, { tokens: 'many' }, { tokenz: 5 }, { iterations: Number.NaN }, null, [], 5])(
     'has no limits such as %j',
     (limits) => {
-      expect(() => storedLimits(limits)).toThrow(refused('limits'))
+      expect(() => limitsToStore(limits)).toThrow(refused('limits'))
     },
   )
 

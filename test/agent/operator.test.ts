@@ -43,7 +43,7 @@ describe('stuck conversations', () => {
     const { store } = await abandoned()
     expect(await listStuck(store)).toEqual([])
     expect(await listStuck(store, { olderThanMs: 0 })).toMatchObject([
-      { head: { key }, why: 'nobody drives its turn' },
+      { head: { key }, why: 'turn without a driver' },
     ])
   })
 })

@@ -6,7 +6,7 @@ import { forkContext, listStuck, pruneContext, viewsOf } from '../../src/entry/o
 import { Agent, askUser, LOCAL_OWNER, memoryStore, toolResult } from '../../src/index.ts'
 import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
-import { standInContext } from '../../src/testing/tool-context.ts'
+import { fakeToolContext } from '../../src/testing/tool-context.ts'
 import { openSqlite } from '../turn/kit.ts'
 
 const key = { ...LOCAL_OWNER, contextId: 'talk' }
@@ -85,9 +85,9 @@ describe('an option that is not known is refused by', () => {
       'ScriptedModel has no "nam". Did you mean name?',
     ],
     [
-      'standInContext',
-      () => standInContext({ credential: {} } as never),
-      'standInContext() has no "credential". Did you mean credentials?',
+      'fakeToolContext',
+      () => fakeToolContext({ credential: {} } as never),
+      'fakeToolContext() has no "credential". Did you mean credentials?',
     ],
   ])('%s: %#', async (_, call, message) => {
     const error = await thrownBy(call)

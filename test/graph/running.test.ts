@@ -435,7 +435,7 @@ describe('limits', () => {
     const error: unknown = await flow.invoke({}, { contextId: 'endless' }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'limit-reached',
-      message: `graph was stopped by its limit on steps (3) and is not finished. What it reached is stored: invoke(null, { contextId: "endless" }) goes on, \`limits: { steps }\` allows more.`,
+      message: `graph was stopped by its limit on steps (3) and is not finished. Its progress is stored: invoke(null, { contextId: "endless" }) goes on, \`limits: { steps }\` allows more.`,
       details: { limit: 'steps', maximum: 3, turn: 1, contextId: 'endless' },
     })
     expect((await flow.getState({ contextId: 'endless' }))?.state.count).toBe(3)

@@ -11,7 +11,7 @@ import {
   shownBy,
 } from '../../src/grounding/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
-import { standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext } from '../../src/testing/index.ts'
 import { defineTool, jsonSchema, prepareCall } from '../../src/tool/index.ts'
 import { project, task } from './kit.ts'
 
@@ -26,7 +26,7 @@ const fields = { id: 'id', label: 'nom', parent: 'firm' }
 
 describe('a tool that finds things', () => {
   const tool = lookupTool(project, () => rows, { fields })
-  const found = (name: string) => tool.run({ name }, standInContext())
+  const found = (name: string) => tool.run({ name }, fakeToolContext())
 
   it.each([
     ['Champigny', { outcome: 'exact', id: '1', label: 'Champigny', parent: 'a' }],
@@ -75,7 +75,7 @@ describe('a tool that finds things', () => {
 
   it('tells nothing there from nothing like it', async () => {
     const nothing = lookupTool(project, () => [])
-    expect(await nothing.run({ name: 'x' }, standInContext())).toEqual({ outcome: 'empty' })
+    expect(await nothing.run({ name: 'x' }, fakeToolContext())).toEqual({ outcome: 'empty' })
   })
 
   it('asks the host for all, if its search found nothing', async () => {
@@ -88,7 +88,7 @@ describe('a tool that finds things', () => {
       },
       { fields },
     )
-    expect(await strict.run({ name: 'champigni' }, standInContext())).toMatchObject({
+    expect(await strict.run({ name: 'champigni' }, fakeToolContext())).toMatchObject({
       outcome: 'partial',
       id: '1',
     })
@@ -100,7 +100,7 @@ describe('a tool that finds things', () => {
     const search = (text: string) =>
       text === '' ? rows : (MEANT[text] ?? []).flatMap((id) => rows.filter((row) => row.id === id))
     const run = (byMeaning: boolean, name: string) =>
-      lookupTool(project, search, { fields, byMeaning, select: true }).run({ name }, standInContext())
+      lookupTool(project, search, { fields, byMeaning, select: true }).run({ name }, fakeToolContext())
     expect(await run(false, 'school')).toEqual({ outcome: 'none' })
     expect(await run(true, 'school')).toMatchObject({
       outcome: 'several',
@@ -115,7 +115,7 @@ describe('a tool that finds things', () => {
   it('shows what it found, and chooses only one that is exactly meant', async () => {
     const choosing = lookupTool(project, () => rows, { fields, select: true })
     const shown = async (name: string) =>
-      shownBy(choosing, { output: (await choosing.run({ name }, standInContext())) as Json })
+      shownBy(choosing, { output: (await choosing.run({ name }, fakeToolContext())) as Json })
     expect(await shown('champigny')).toEqual({
       seen: [{ entity: 'project', id: '1', label: 'Champigny', parent: 'a' }],
       selects: [{ entity: 'project', id: '1', label: 'Champigny', parent: 'a' }],
@@ -132,14 +132,14 @@ describe('a tool that finds things', () => {
       () => Array.from({ length: 30 }, (_, id) => ({ id, label: `Lot ${id}` })),
       { most: 3 },
     )
-    expect(await many.run({ name: 'lot' }, standInContext())).toMatchObject({ outcome: 'several', more: 27 })
+    expect(await many.run({ name: 'lot' }, fakeToolContext())).toMatchObject({ outcome: 'several', more: 27 })
   })
 
   it('shows people names, and ids only where names are not enough', async () => {
     const towns = rows.map((row) => ({ ...row, town: row.id < 4 ? undefined : `Town ${row.id}` }))
     const detailed = lookupTool(project, () => towns, { fields: { ...fields, detail: 'town' }, most: 2 })
     const said = (by: typeof tool, name: string) =>
-      Promise.resolve(by.run({ name }, standInContext())).then((output) => by.display?.(output))
+      Promise.resolve(by.run({ name }, fakeToolContext())).then((output) => by.display?.(output))
     expect(await Promise.all(['Champigny', 'Bureau', 'Piscine'].map((name) => said(tool, name)))).toEqual([
       'Champigny',
       'Bureau (4), Bureau (5)',
@@ -209,7 +209,7 @@ describe('a foreign tool', () => {
   })
 
   it('shows what its output has, and runs as before', async () => {
-    const output = mapped.run({}, standInContext()) as Json
+    const output = mapped.run({}, fakeToolContext()) as Json
     expect(shownBy(mapped, { output }).seen).toEqual([
       { entity: 'task', id: '1', label: 'One' },
       { entity: 'project', id: '2' },

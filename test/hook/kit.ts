@@ -1,8 +1,8 @@
 /** Shared by the tests of hooks: hooks that log their runs. */
-import type { CallResult, Hooks, PointOf, TurnPoint } from '../../src/hook/index.ts'
+import type { CallResult, HookContext, HookContextOf, Hooks } from '../../src/hook/index.ts'
 import { HOOK_NAMES, type HookName } from '../../src/protocol/index.ts'
 
-export type HookFunctions = { -readonly [Name in HookName]?: (point: PointOf<Name>) => unknown }
+export type HookFunctions = { -readonly [Name in HookName]?: (point: HookContextOf<Name>) => unknown }
 
 /** A hook at every point, each of which logs a line; `more` adds actions. */
 export function everywhere(lines: string[], more: HookFunctions = {}, as: string = ''): Hooks {
@@ -17,7 +17,7 @@ export function everywhere(lines: string[], more: HookFunctions = {}, as: string
 }
 
 /** The detail that tells one run of a hook from another; by default its iteration. */
-const ABOUT: { readonly [Name in HookName]?: (point: PointOf<Name>) => string } = {
+const ABOUT: { readonly [Name in HookName]?: (point: HookContextOf<Name>) => string } = {
   onAgentReady: () => '',
   afterLlm: ({ iteration, reply }) => ` ${iteration} ${JSON.stringify(reply.text)}`,
   beforeTools: ({ pending }) => ` ${pending.map(({ callId }) => callId).join(' ')}`,
@@ -31,7 +31,7 @@ const ABOUT: { readonly [Name in HookName]?: (point: PointOf<Name>) => string } 
 
 function about(name: HookName, point: never): string {
   const words = ABOUT[name] as ((given: never) => string) | undefined
-  return words?.(point) ?? ` ${(point as TurnPoint).iteration}`
+  return words?.(point) ?? ` ${(point as HookContext).iteration}`
 }
 
 function settled({ callId, status }: CallResult): string {

@@ -1,7 +1,7 @@
 /** The actions of each hook: add a note, change the prompt or a call, end the turn; and those it does not get. */
 import { describe, expect, it } from 'vitest'
+import type { CanAdd } from '../../src/hook/hook-context.ts'
 import type { Hooks } from '../../src/hook/index.ts'
-import type { Adds } from '../../src/hook/points.ts'
 import { HOOK_NAMES, type HookName, hookKind } from '../../src/protocol/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
 import {
@@ -19,7 +19,7 @@ import {
 import { everywhere } from './kit.ts'
 
 const look = () => probe('look', ({ n = 0 }) => ({ n }))
-const adding = (name: HookName, text: string): Hooks => ({ [name]: ({ add }: Adds) => add(text) })
+const adding = (name: HookName, text: string): Hooks => ({ [name]: ({ add }: CanAdd) => add(text) })
 
 describe.each(STORES)('to add a message, on %s', (_, open) => {
   const talk = async (on: Hooks) => {

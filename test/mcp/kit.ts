@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { systemTimer } from '../../src/base/index.ts'
 import { type ConnectMcpOptions, connectMcp, type McpServers } from '../../src/mcp/index.ts'
-import { standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext } from '../../src/testing/index.ts'
 import { type CallEnd, prepareCall, runCall, type ToolContext } from '../../src/tool/index.ts'
 
 /** Closes the value after the test. Not by `afterEach`: files share this module, and it would hold for the first one. */
@@ -50,7 +50,7 @@ export async function call(
   const prepared = await prepareCall({ callId: 'call_1', tool: name, args: args as never }, tools)
   if (!prepared.ok) return prepared.settled
   const { tool, input } = prepared
-  return runCall({ tool, input, context: standInContext(context), timer: systemTimer })
+  return runCall({ tool, input, context: fakeToolContext(context), timer: systemTimer })
 }
 
 export function isAlive(pid: number): boolean {

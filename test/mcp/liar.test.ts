@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext } from '../../src/testing/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 import { moduleFile } from '../build/programs.ts'
 import { until } from '../turn/kit.ts'
@@ -60,7 +60,7 @@ describe('a server that lies in its answers', () => {
     const mcp = await connected({ liar: { ...liar, resources: true } })
     const kept: unknown[] = []
     const artifacts = {
-      ...standInContext().artifacts,
+      ...fakeToolContext().artifacts,
       writeFile: async (_: string, content: unknown) => kept.push(content) as never,
     }
     const stop = new AbortController()
@@ -99,7 +99,7 @@ describe('a server that lies in its answers', () => {
   it('returns content that cannot be kept: the call has happened all the same', async () => {
     const mcp = await connected({ liar: script('liar.ts', 'leaks') })
     const writeFile = () => Promise.reject(new Error('The store is full.'))
-    const artifacts = { ...standInContext().artifacts, writeFile }
+    const artifacts = { ...fakeToolContext().artifacts, writeFile }
     expect(await call(mcp, 'liar_album', { artifacts })).toMatchObject({
       status: 'ok',
       output: { 0: { type: 'image', error: 'It could not be kept: The store is full.' } },
@@ -221,7 +221,7 @@ describe('loadTools', () => {
     expect(tools.map(({ name }) => name)).toContain('liar_garbage')
     await tools.close()
     const garbage = tools.find(({ name }) => name === 'liar_garbage')
-    await expect(garbage?.run({}, standInContext())).rejects.toThrow('The MCP server "liar" is closed.')
+    await expect(garbage?.run({}, fakeToolContext())).rejects.toThrow('The MCP server "liar" is closed.')
   })
 
   it('says which servers do not work, and why', async () => {

@@ -11,7 +11,7 @@ import {
   type StandardSchema,
   type TurnOutcome,
 } from '../../src/index.ts'
-import type { CompletePoint } from '../../src/plugin/index.ts'
+import type { CompleteContext } from '../../src/plugin/index.ts'
 import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
@@ -126,7 +126,7 @@ describe('the output of an agent', () => {
   })
 
   it('reaches the hooks that complete a turn, and hooks run in every iteration', async () => {
-    const seen: (Pick<CompletePoint, 'outcome' | 'output'> | number)[] = []
+    const seen: (Pick<CompleteContext, 'outcome' | 'output'> | number)[] = []
     const { agent } = bench({
       script: ['no', VALID],
       output: weather,

@@ -1,15 +1,15 @@
 /** Breakpoints: where they stop, what can be done there, and that an edit is an entry. */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
-import { breakpoint, type Stop } from '../../src/plugin/index.ts'
+import { type BreakpointStop, breakpoint } from '../../src/plugin/index.ts'
 import { type Json, MAX_OUTPUT_BYTES } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { type Death, eagerTimer, livenessOf, Mortal } from '../recovery/mortal.ts'
 import { bench, calls, entryLines, gate, KEY, probe, quiet, until } from '../turn/kit.ts'
 
-const told = (lines: string[], act: (stop: Stop) => unknown = () => {}) => ({
-  on: async (stop: Stop) => {
+const told = (lines: string[], act: (stop: BreakpointStop) => unknown = () => {}) => ({
+  on: async (stop: BreakpointStop) => {
     lines.push(`${stop.when} ${stop.tool} ${JSON.stringify(stop.args)}`)
     await act(stop)
   },
@@ -19,7 +19,7 @@ describe('a breakpoint', () => {
   it('stops before and after the chosen tools only, and shows the turn', async () => {
     const lines: string[] = []
     const seen: unknown[] = []
-    const look = (stop: Stop) =>
+    const look = (stop: BreakpointStop) =>
       seen.push([stop.agent, stop.task, stop.iteration, stop.trace.at(-1)?.type, stop.result?.output])
     const { agent } = bench({
       name: 'clerk',
@@ -36,7 +36,8 @@ describe('a breakpoint', () => {
   })
 
   it('edits the arguments before, and the result that the model reads after', async () => {
-    const edit = ({ when, edit: put }: Stop) => put(when === 'before' ? { n: 2 } : { paid: 'nothing' })
+    const edit = ({ when, edit: put }: BreakpointStop) =>
+      put(when === 'before' ? { n: 2 } : { paid: 'nothing' })
     const pay = probe('pay', ({ n }) => ({ paid: n ?? 0 }))
     const { agent, model, store } = bench({
       script: [calls(['pay', { n: 1 }]), 'Done'],
@@ -137,7 +138,7 @@ describe('a breakpoint', () => {
     const held = gate()
     const stopped: string[] = []
     const agents = Array.from({ length: 100 }, (_, i) => {
-      const on = async ({ agent, edit }: Stop): Promise<void> => {
+      const on = async ({ agent, edit }: BreakpointStop): Promise<void> => {
         stopped.push(agent)
         if (i === 50) await held.promise
         edit({ n: i })
@@ -200,7 +201,8 @@ async function play(death?: Death): Promise<Played> {
         paid.push(n)
         return { paid: n ?? 0 }
       })
-    const on = ({ when, edit }: Stop): void => edit(when === 'before' ? { n: 2 } : { paid: 'edited' })
+    const on = ({ when, edit }: BreakpointStop): void =>
+      edit(when === 'before' ? { n: 2 } : { paid: 'edited' })
     const agent = new Agent({
       contextId: KEY.contextId,
       model: new ScriptedModel(script, { timer: eagerTimer }),

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemTimer } from '../../src/base/index.ts'
 import { llmDo } from '../../src/index.ts'
 import { type JsonObject, NO_USAGE } from '../../src/protocol/index.ts'
-import { ScriptedModel, standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext, ScriptedModel } from '../../src/testing/index.ts'
 import { approvalOf, prepareCall, runCall, type Settled, type Tool } from '../../src/tool/index.ts'
 import {
   type DescribeImage,
@@ -55,7 +55,7 @@ async function viewer({ web = {}, describeImage }: ViewerOptions = {}): Promise<
   const call = async (args: JsonObject): Promise<Settled> => {
     const prepared = await prepareCall({ callId: 'call_1', tool: 'analyze_image', args }, tools)
     if (!prepared.ok) return { status: 'rejected', output: 'refused' }
-    const end = await runCall({ tool, input: prepared.input, context: standInContext(), timer: systemTimer })
+    const end = await runCall({ tool, input: prepared.input, context: fakeToolContext(), timer: systemTimer })
     return end.kind === 'settled' ? end : { status: 'error', output: 'asks' }
   }
   return { folder, tool, seen, call }

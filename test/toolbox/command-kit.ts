@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemTimer } from '../../src/base/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
-import { memoryArtifacts, standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext, memoryArtifacts } from '../../src/testing/index.ts'
 import {
   artifacts,
   type Redactor,
@@ -57,7 +57,7 @@ export class CommandFolder {
     const progress: Json[] = []
     const redacted = secrets === undefined ? {} : { secrets }
     const kept = artifacts(memoryArtifacts()).by(redacted)
-    const context = standInContext({
+    const context = fakeToolContext({
       artifacts: kept,
       progress: (value) => {
         progress.push(value)

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { memoryArtifacts, standInContext } from '../../src/testing/tool-context.ts'
+import { fakeToolContext, memoryArtifacts } from '../../src/testing/tool-context.ts'
 import { artifacts, type Tool, type ToolContext } from '../../src/tool/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 import { memoryFolder } from '../memory-folder.ts'
@@ -24,7 +24,7 @@ export async function box(): Promise<Box> {
   const root = join(base, 'root')
   mkdirSync(root)
   const tools = await loadTools({ cwd: root })
-  const context = standInContext({ artifacts: artifacts(memoryArtifacts()) })
+  const context = fakeToolContext({ artifacts: artifacts(memoryArtifacts()) })
   const tool = (name: string): Tool => tools.find((each) => each.name === name) as Tool
   return { base, root, context, tool, call: await callerOf(root, context) }
 }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext } from '../../src/testing/index.ts'
 import type { Tool } from '../../src/tool/index.ts'
 import { loadTools } from '../../src/toolbox/index.ts'
 
@@ -46,7 +46,7 @@ export async function callTool<Out>(
 ): Promise<Out> {
   const checked = await tool.input['~standard'].validate(args)
   if (checked.issues !== undefined) throw new Error(checked.issues.map(({ message }) => message).join('; '))
-  return (await tool.run(checked.value, standInContext({ signal }))) as Out
+  return (await tool.run(checked.value, fakeToolContext({ signal }))) as Out
 }
 
 /** True if a process of this program runs with this text among its arguments. */

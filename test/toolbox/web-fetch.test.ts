@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
 import { systemTimer } from '../../src/base/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
-import { ScriptedModel, standInContext } from '../../src/testing/index.ts'
+import { fakeToolContext, ScriptedModel } from '../../src/testing/index.ts'
 import { approvalOf, prepareCall, runCall, type Tool, type ToolContext } from '../../src/tool/index.ts'
 import { loadTools, type WebOptions } from '../../src/toolbox/index.ts'
 import { AUTHORITY } from './certificate.ts'
@@ -32,7 +32,7 @@ async function fetcher(
 async function toolOn(web: WebOptions): Promise<Pick<Fetcher, 'tool' | 'context' | 'fetch'>> {
   const tools = await loadTools({ cwd: '.', toolIds: ['web_fetch'], web })
   const [tool] = tools as readonly Tool[] as readonly [Tool]
-  const context = standInContext()
+  const context = fakeToolContext()
   const fetch = async (args: JsonObject): Promise<JsonObject> => {
     const prepared = await prepareCall({ callId: 'call_1', tool: 'web_fetch', args }, tools)
     if (!prepared.ok) return { refused: true }

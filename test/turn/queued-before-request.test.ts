@@ -1,6 +1,6 @@
 /** A message that was posted before a request neither answers nor dismisses it; both are kept. */
 import { describe, expect, it } from 'vitest'
-import type { TurnPoint } from '../../src/hook/index.ts'
+import type { HookContext } from '../../src/hook/index.ts'
 import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import {
   asking,
@@ -88,7 +88,7 @@ async function queuedBeforeApproval() {
   const slow = probe('slow', () => promise)
   const pay = probe('pay', () => 'paid', { approve: 'always' })
   const told: string[] = []
-  const afterUserInput = async ({ turn, messages }: TurnPoint): Promise<void> => {
+  const afterUserInput = async ({ turn, messages }: HookContext): Promise<void> => {
     told.push(`${turn} ${messageLine((await messages()).findLast(({ role }) => role === 'user') as Message)}`)
   }
   const all = bench({

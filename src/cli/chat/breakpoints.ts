@@ -1,7 +1,7 @@
 /** The breakpoints of a chat: which tools it stops at, and the prompt at a stop. */
 
 import type { Json } from 'holdfast'
-import { breakpoint, type Stop } from 'holdfast/plugins'
+import { type BreakpointStop, breakpoint } from 'holdfast/plugins'
 import {
   bold,
   cyan,
@@ -22,7 +22,7 @@ import { cut, hardWrap } from '../terminal/text.ts'
 import { waterfallLines } from '../terminal/waterfall.ts'
 
 /** Runs while a turn waits at a tool. */
-export type StopHandler = (stop: Stop) => Promise<void>
+export type StopHandler = (stop: BreakpointStop) => Promise<void>
 
 export class Breakpoints {
   readonly #before = new Set<string>()
@@ -82,7 +82,7 @@ export interface StopPrompt {
 const MOST_ROWS = 12
 
 /** Prompts until the turn may go on. Ctrl-C and Ctrl-D abort it. */
-export async function promptAt(stop: Stop, { screen, editor }: StopPrompt): Promise<void> {
+export async function promptAt(stop: BreakpointStop, { screen, editor }: StopPrompt): Promise<void> {
   screen.print(joinLines(stopLines(stop, screen.columns)))
   for (;;) {
     const typed = await editor.read({ prompt: styled`  ${dim(CHOICES)} ${cyan('›')} `, answer: true })
@@ -100,7 +100,7 @@ export async function promptAt(stop: Stop, { screen, editor }: StopPrompt): Prom
 
 const CHOICES = '[Enter continues, s steps, e edits, t traces, a aborts]'
 
-function stopLines({ when, tool, args, result }: Stop, columns: number): Styled[] {
+function stopLines({ when, tool, args, result }: BreakpointStop, columns: number): Styled[] {
   const shown = result === undefined ? args : result.output
   const text = typeof shown === 'string' ? visibleLines(shown) : visibleValue(shown)
   const rows = hardWrap(text, columns - 4)
@@ -113,7 +113,7 @@ function stopLines({ when, tool, args, result }: Stop, columns: number): Styled[
 }
 
 /** Reads JSON; for a result, any other text is taken as it is. An empty line changes nothing. */
-async function edit(stop: Stop, { screen, editor }: StopPrompt): Promise<void> {
+async function edit(stop: BreakpointStop, { screen, editor }: StopPrompt): Promise<void> {
   const what = stop.when === 'before' ? 'arguments as JSON' : 'result as JSON or text'
   for (;;) {
     const typed = await editor.read({ prompt: styled`  ${dim(what)} ${cyan('›')} `, answer: true })

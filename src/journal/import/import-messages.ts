@@ -13,7 +13,7 @@ import {
 } from '../../protocol/index.ts'
 import type { ForeignPart, HistoryItem, ImportFormat } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
-import { formatOf, misfit, misuse } from './recognise.ts'
+import { detectFormat, invalidHistory, wrongMessage } from './recognise.ts'
 import { repair } from './repair.ts'
 
 export interface ImportOptions {
@@ -44,10 +44,10 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   checkOptions(options, IMPORT)
   const { model } = options
   if (model !== undefined && textIn(model) === undefined)
-    throw misuse('model must be a text, such as anthropic/claude-sonnet-4-5.')
+    throw invalidHistory('model must be a text, such as anthropic/claude-sonnet-4-5.')
   const { list, prompt } = unwrapped(history)
   const items = list.map(plainItem)
-  const format = formatOf(items, options.format)
+  const format = detectFormat(items, options.format)
   const repairs: Repair[] = []
   const note = (at: number, kind: string, text: string) => void repairs.push({ at, kind, said: text })
   const read = (format.join?.(items) ?? items).flatMap((item, at) =>
@@ -79,7 +79,9 @@ function unwrapped(history: unknown): { readonly list: readonly unknown[]; reado
     : ({} as JsonObject)
   const list = messages ?? contents ?? input
   if (!Array.isArray(list))
-    throw misuse('A history must be a list of messages, or an object with messages, contents or input.')
+    throw invalidHistory(
+      'A history must be a list of messages, or an object with messages, contents or input.',
+    )
   const raw = system ?? systemInstruction ?? instructions
   const parts = isObject(raw) ? raw['parts'] : raw
   return { list, prompt: joinedText(partsOf(parts, { at: 0, note: () => {} })) }
@@ -115,10 +117,10 @@ function plainItem(item: unknown, at: number): JsonObject {
     })
     copy = text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {
-    throw misfit(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
+    throw wrongMessage(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
   }
-  if (!isObject(copy)) throw misfit(at, 'is not an object. Pass a message')
-  if (isTooDeep(copy)) throw misfit(at, `is nested more than ${DEEPEST} levels deep`)
+  if (!isObject(copy)) throw wrongMessage(at, 'is not an object. Pass a message')
+  if (isTooDeep(copy)) throw wrongMessage(at, `is nested more than ${DEEPEST} levels deep`)
   return copy
 }
 

@@ -14,17 +14,17 @@ import { objectsIn } from './pieces.ts'
 const FORMATS: readonly Format[] = [aiSdk, openai, anthropic, openaiResponses, google, langchain, holdfast]
 
 /** Throws `invalid-option` for an unknown name, and for the first item that does not fit. */
-export function formatOf(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
+export function detectFormat(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
   if (requested === undefined) return recognised(items)
   const format = FORMATS.find(({ name }) => name === requested)
   if (format === undefined) {
     const names = FORMATS.map(({ name }) => name).join(', ')
-    throw misuse(
+    throw invalidHistory(
       `There is no format ${quote(requested)}. Pass one of ${names}, or leave format out to detect it.`,
     )
   }
   const wrong = items.findIndex((item) => !format.fits(item))
-  if (wrong >= 0) throw misfit(wrong, `is not of the format ${requested}. Pass ${format.expected}`)
+  if (wrong >= 0) throw wrongMessage(wrong, `is not of the format ${requested}. Pass ${format.expected}`)
   return format
 }
 
@@ -34,11 +34,11 @@ function recognised(items: readonly JsonObject[]): Format {
     const fitting = FORMATS.filter((format) => format.fits(item) && mayBe(item, format.name))
     if (fitting.length === 0) {
       const known = FORMATS.map(({ name, expected }) => `${name}: ${expected}`).join('; ')
-      throw misfit(index, `is of no known format. Pass one of these. ${known}`)
+      throw wrongMessage(index, `is of no known format. Pass one of these. ${known}`)
     }
     const both = left.filter((format) => fitting.includes(format))
     if (both.length === 0)
-      throw misfit(
+      throw wrongMessage(
         index,
         `is of the format ${namesOf(fitting)}, and the messages before it are of ${namesOf(left)}. Convert them to one format first, or pass \`format\``,
       )
@@ -120,10 +120,10 @@ const GOOGLE: ReadonlySet<string> = new Set([
   ...['inline_data', 'file_data', 'function_call', 'function_response', 'thought_signature'],
 ])
 
-export function misfit(at: number, why: string): HoldfastError {
-  return misuse(`Message ${at} of the history ${why}. Nothing was imported.`, { at })
+export function wrongMessage(at: number, why: string): HoldfastError {
+  return invalidHistory(`Message ${at} of the history ${why}. Nothing was imported.`, { at })
 }
 
-export function misuse(message: string, details: JsonObject = {}): HoldfastError {
+export function invalidHistory(message: string, details: JsonObject = {}): HoldfastError {
   return new HoldfastError('invalid-option', { message, details })
 }

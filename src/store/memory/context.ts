@@ -8,10 +8,10 @@ import {
   sameKey,
 } from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
-import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
+import { type CutValue, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { copyHead } from '../head.ts'
 import { isSubConversation, tombstone } from '../history.ts'
-import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
+import { type BaseMark, type ForkLink, lineageOf } from '../lineage.ts'
 import { jsonCopy } from '../plain.ts'
 import type { Head, IndexRow, ListPage, ListQuery, LookupQuery, ScanQuery, Snapshot } from '../port.ts'
 import { byCodePoint, byContextKey, fromCursor, limitOf, toCursor } from '../query.ts'
@@ -25,7 +25,7 @@ export interface Row extends Required<Pick<Entry, 'seq' | 'turn' | 'at' | 'type'
   readonly refs: readonly string[] | undefined
   readonly optional: true | undefined
   readonly json: string
-  readonly cuts: readonly Cut[]
+  readonly cuts: readonly CutValue[]
   readonly append: string
 }
 
@@ -66,7 +66,7 @@ export class Context {
   }
 
   /** This context and its ancestors by fork, youngest first. */
-  line(): Link<Context>[] {
+  line(): ForkLink<Context>[] {
     if (this.head.status === 'erased') return []
     const forkedAt = this.head.parent?.kind === 'fork' ? this.head.parent.at : 0
     const own = { id: this, forkedAt, bases: this.bases }

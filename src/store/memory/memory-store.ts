@@ -40,7 +40,7 @@ import {
 } from '../history.ts'
 import { KeyCheck } from '../key-check.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
-import { clip, lineageOf } from '../lineage.ts'
+import { lineageOf, segmentsIn } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import {
   boundsOf,
@@ -62,7 +62,7 @@ import {
   missingBlob,
   refuseRenewal,
 } from '../rules.ts'
-import { Bell, isOver, watchEntries } from '../watch.ts'
+import { isWatchOver, Notifier, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
 import { type Context, Contexts, derive, hashesOf, isLivingFork, type PreparedEntry } from './context.ts'
 
@@ -93,7 +93,7 @@ class MemoryStore implements Port.Store {
   readonly #derivations: (type: string) => readonly Derivation[]
   readonly #contexts = new Contexts()
   readonly #blobs = new Blobs()
-  readonly #bell = new Bell()
+  readonly #notifier = new Notifier()
   readonly #keys = new KeyCheck()
   #closed = false
 
@@ -169,7 +169,7 @@ class MemoryStore implements Port.Store {
       kept: range.kept,
     }
     const found: Entry[] = []
-    for (const { id, from, to, isPruned } of clip(lineageOf(context.line()), part)) {
+    for (const { id, from, to, isPruned } of segmentsIn(lineageOf(context.line()), part)) {
       const last = Math.min(to, id.head.seq)
       for (let i = 0; i <= last - from && found.length < bounds.limit; i++) {
         const entry = id.entry(bounds.newest ? last - i : from + i, this.#blobs.reader(key))
@@ -202,10 +202,10 @@ class MemoryStore implements Port.Store {
     checkWatch(options)
     const read = async (from: number, limit: number) => {
       const head = this.#find(key)?.head
-      if (this.#closed || (head !== undefined && isOver(head, from))) return { entries: [], ended: true }
+      if (this.#closed || (head !== undefined && isWatchOver(head, from))) return { entries: [], ended: true }
       return { entries: await this.read(key, { from, limit }), ended: false }
     }
-    return watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
+    return watchEntries({ notifier: this.#notifier, key: keyText(key), read }, options)
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
@@ -318,7 +318,7 @@ class MemoryStore implements Port.Store {
     const hashes = context.rows.all().flatMap(hashesOf)
     context.wipe(this.#clock.now())
     this.#dropBlobs(key, hashes)
-    this.#bell.ring(keyText(key))
+    this.#notifier.notify(keyText(key))
     let count = 1
     for (const child of children) count += await this.erase(child.head.key)
     return count
@@ -368,7 +368,7 @@ class MemoryStore implements Port.Store {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#bell.ringAll()
+    this.#notifier.notifyAll()
   }
 
   #checkOpen(key?: ContextKey): void {
@@ -409,7 +409,7 @@ class MemoryStore implements Port.Store {
       context.write(one)
     }
     context.head = head
-    if (this.#bell.size > 0) this.#bell.ring(keyText(head.key))
+    if (this.#notifier.size > 0) this.#notifier.notify(keyText(head.key))
   }
 
   #receipt(

@@ -33,7 +33,7 @@ export function wrongUses(db: Database, id: number, owner: Owner): number[] {
   return [...positions].filter((seq) => !unreadable.has(seq)).sort((x, y) => x - y)
 }
 
-/** Of some blobs, those that no entry uses by the table, nor by its index: damage to one of them deletes no bytes. */
+/** The given blobs that neither the table nor its index lists as used: damage to only one of them deletes no bytes. */
 export function unusedBlobs(db: Database, blobs: readonly number[]): number[] {
   const indexed = 'SELECT 1 FROM blob_use INDEXED BY blob_use_by_blob WHERE blob = ? LIMIT 1'
   const free = new Set(blobs.filter((blob) => db.get(indexed, blob) === undefined))

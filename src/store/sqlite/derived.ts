@@ -106,7 +106,7 @@ export function deriveNext(
   return head.seq
 }
 
-/** For when rows above the base are dropped: the progress of other sets is then wrong. */
+/** Forgets the progress of all sets of indexes: it is wrong once rows above the base are dropped. */
 export function forgetProgress(db: Database, context: number): void {
   db.run('DELETE FROM derived_upto WHERE context = ?', context)
 }
@@ -126,7 +126,7 @@ function bufferedRows(indexes: Indexes, context: ContextRow): readonly BufferedR
   return context.derivedBy === indexes.derivedBy ? indexes.backlogs.of(context) : undefined
 }
 
-/** Our unstored rows by reading, for a process that takes over from one that buffered them. */
+/** Our unstored rows, derived again from the entries: for a process that takes over from one that buffered them. */
 function recentRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] | undefined {
   const recent = context.head.seq - context.derivedSeq < LONGEST_BACKLOG.entries
   if (context.derivedBy !== indexes.derivedBy || !recent) return undefined
@@ -173,7 +173,7 @@ function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Deri
   return found
 }
 
-/** Every entry that some of our indexes lack, with each of these, in the order of the entries. */
+/** Each entry with each of our indexes that lacks it, in the order of the entries. */
 function* missing(indexes: Indexes, link: ContextRow): Generator<Step> {
   const upTos = progress(indexes, link)
   for (const entry of ownEntries(indexes.db, link, Math.min(...upTos.map(([, upTo]) => upTo)))) {

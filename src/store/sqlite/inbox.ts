@@ -51,8 +51,8 @@ function keysOf({ inbox = [], entries = [] }: Port.AppendRequest): Iterable<stri
 }
 
 /** Stores an inbox entry, and marks the entries that `entry` takes. */
-export function fileEntry(db: Database, context: ContextRow, filing: Filing): void {
-  const { entry, encoded, together = [] } = filing
+export function storeInboxRows(db: Database, context: ContextRow, write: InboxWrite): void {
+  const { entry, encoded, together = [] } = write
   const { id } = context
   if (entry.key !== undefined) {
     const taken = together.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
@@ -68,7 +68,7 @@ export function fileEntry(db: Database, context: ContextRow, filing: Filing): vo
   }
 }
 
-export interface Filing {
+export interface InboxWrite {
   readonly entry: Entry
   readonly encoded: Encoded
   /** All entries of its append: an inbox entry that one of them takes is stored as taken, and never becomes pending. */
@@ -76,7 +76,7 @@ export interface Filing {
 }
 
 /** Deletes all rows above a position, to be stored again, and damaged ones below. */
-export function unfile(db: Database, context: number, above: number): void {
+export function deleteInboxRows(db: Database, context: number, above: number): void {
   db.run('DELETE FROM inbox WHERE context = ? AND seq > ?', context, above)
   for (const row of db.all(`SELECT ${COLUMNS} FROM inbox WHERE context = ?`, context))
     if (!checksumMatches(row, context))

@@ -10,7 +10,14 @@ import {
 import { turnKey, turnRange } from '../derive.ts'
 import { hashOf } from '../encode.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
-import { type BaseMark, clip, type Lineage, type Link, lineageOf, type ReadPart } from '../lineage.ts'
+import {
+  type BaseMark,
+  type ForkLink,
+  type Lineage,
+  lineageOf,
+  type ReadPart,
+  segmentsIn,
+} from '../lineage.ts'
 import type * as Port from '../port.ts'
 import { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { Cell, Database } from './database.ts'
@@ -61,7 +68,7 @@ export function readEntries(db: Database, view: View, range: Port.ReadRange): En
   const found: Entry[] = []
   const first = Math.ceil(Math.max(from, turn.from))
   const part = { from: first, to: Math.floor(Math.min(to, turn.to, seq)), newest, kept: range.kept }
-  for (const segment of clip(view.line, part)) {
+  for (const segment of segmentsIn(view.line, part)) {
     if (found.length >= limit) break
     const read = { segment, newest, limit: limit - found.length }
     const entries = range.damaged === 'skip' ? readIntact(db, key, read) : readSegment(db, key, read)
@@ -97,7 +104,7 @@ export function* ownEntries(db: Database, { id, head }: ContextRow, above: numbe
 
 export function lineage(db: Database, context: ContextRow): Lineage<number> {
   if (context.head.status === 'erased') return { segments: [], ancestry: [] }
-  const links: Link<number>[] = []
+  const links: ForkLink<number>[] = []
   for (let at = context; ; ) {
     links.push({ id: at.id, forkedAt: at.forkedAt, bases: basesOf(db, at) })
     if (at.forkedAt === 0 || at.parentId === undefined) return lineageOf(links)

@@ -9,7 +9,7 @@ import type { Head } from '../port.ts'
 import { rebuildUses } from './blob-use.ts'
 import type { Database } from './database.ts'
 import { derive, forgetProgress } from './derived.ts'
-import { fileEntry, unfile } from './inbox.ts'
+import { deleteInboxRows, storeInboxRows } from './inbox.ts'
 import { entryAt, ownEntries, unlessDamaged, unreadable } from './reader.ts'
 import { checksumMatches } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, insertBase, putContext, suspectContext } from './rows.ts'
@@ -30,7 +30,7 @@ export function rebuild(
   const context = intact ? row : restoreParent(writing.db, row)
   const base = rebuildBases(writing.db, context)
   const above = base === undefined ? context.forkedAt : (base.data as EntryData['base']).upTo
-  unfile(writing.db, context.id, above)
+  deleteInboxRows(writing.db, context.id, above)
   dropDerived(writing.db, context.id, above)
   const head = headFrom(context.head, base, refiled(writing, context, above))
   // Recomputing must not turn a lost tail into the truth.
@@ -50,7 +50,7 @@ function hasEntries(db: Database, context: number): boolean {
 /** Entries in order, each stored again in the inbox and the derived indexes. */
 function* refiled(writing: WriteContext, context: ContextRow, above: number): Generator<Entry> {
   for (const entry of ownEntries(writing.db, context, above)) {
-    fileEntry(writing.db, context, { entry, encoded: encode(entry.type, entry.data) })
+    storeInboxRows(writing.db, context, { entry, encoded: encode(entry.type, entry.data) })
     derive(writing, context.id, entry)
     yield entry
   }

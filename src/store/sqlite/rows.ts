@@ -7,7 +7,7 @@ import {
   keyText,
   sameKey,
 } from '../../protocol/index.ts'
-import { type Cut, checksum, decode, type Encoded } from '../encode.ts'
+import { type CutValue, checksum, decode, type Encoded } from '../encode.ts'
 import { newHead } from '../head.ts'
 import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
@@ -254,7 +254,7 @@ interface ExtraFields {
   takes?: readonly number[]
   refs?: readonly string[]
   optional?: true
-  cuts?: readonly Cut[]
+  cuts?: readonly CutValue[]
 }
 
 export const ENTRY_COLUMNS = 'seq, turn, at, type, v, data, extra, crc, append'
@@ -318,7 +318,7 @@ function bound(context: number, append: string | null, extra: string | null): st
   return `${context} ${append ?? ''}\n${extra ?? ''}`
 }
 
-function extraOf({ key, takes, refs, optional }: Entry, cuts: readonly Cut[]): string | null {
+function extraOf({ key, takes, refs, optional }: Entry, cuts: readonly CutValue[]): string | null {
   if (
     key === undefined &&
     takes === undefined &&

@@ -23,7 +23,7 @@ import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
 import { checkErase, checkList, checkLookup, checkRead, checkScan, checkWatch, limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
-import { Bell, isOver, watchEntries } from '../watch.ts'
+import { isWatchOver, Notifier, watchEntries } from '../watch.ts'
 import { Backlogs } from './backlog.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
@@ -83,7 +83,7 @@ class FileStore implements SqliteStore {
   readonly #file: string
   readonly #db: Database
   readonly #writing: writer.WriteContext
-  readonly #bell = new Bell()
+  readonly #notifier = new Notifier()
   readonly #keys = new KeyCheck()
   readonly #pollMs: number
   #watchers = 0
@@ -113,7 +113,7 @@ class FileStore implements SqliteStore {
     checkRequest(request)
     const encoded = encodeRequest(request)
     const receipt = await this.#db.write(() => writer.append(this.#writing, request, encoded))
-    this.#bell.ring(keyText(request.key))
+    this.#notifier.notify(keyText(request.key))
     return receipt
   }
 
@@ -186,14 +186,14 @@ class FileStore implements SqliteStore {
       this.#startPolling()
     }
     const close = () => this.#stopPolling()
-    return watchEntries({ bell: this.#bell, key: keyText(key), read, open, close }, options)
+    return watchEntries({ notifier: this.#notifier, key: keyText(key), read, open, close }, options)
   }
 
   /** Head and entries of one snapshot: a page never mixes an erased conversation with the recreated one. */
   #page(key: ContextKey, from: number, limit: number): { entries: readonly Entry[]; ended: boolean } {
     const view = this.#view(key, false)
     if (view === undefined) return { entries: [], ended: false }
-    if (isOver(view.context.head, from)) return { entries: [], ended: true }
+    if (isWatchOver(view.context.head, from)) return { entries: [], ended: true }
     return { entries: reader.readEntries(this.#db, view, { from, limit }), ended: false }
   }
 
@@ -250,14 +250,14 @@ class FileStore implements SqliteStore {
     this.#check(request.parent)
     this.#check(request.child)
     const receipt = await this.#db.write(() => writer.fork(this.#writing, request))
-    this.#bell.ring(keyText(request.child))
+    this.#notifier.notify(keyText(request.child))
     return receipt
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
     this.#check(request.key)
     let slice = await this.#db.write(() => prune(this.#writing, request))
-    this.#bell.ring(keyText(request.key))
+    this.#notifier.notify(keyText(request.key))
     const { base, context } = slice
     let { deleted } = slice
     while (slice.more && !this.#closed) {
@@ -271,7 +271,7 @@ class FileStore implements SqliteStore {
     this.#check(key)
     checkErase(options)
     const erased = await this.#db.write(() => writer.erase(this.#writing, key, options.at))
-    for (const gone of erased) this.#bell.ring(keyText(gone))
+    for (const gone of erased) this.#notifier.notify(keyText(gone))
     // Repeating an erase finishes one that a full disk or another reader interrupted.
     if (erased.length === 0 && (await this.head(key)) === undefined) return 0
     try {
@@ -286,7 +286,7 @@ class FileStore implements SqliteStore {
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
     this.#check(request.key)
     const head = await this.#db.write(() => writer.recreate(this.#writing, request))
-    this.#bell.ring(keyText(request.key))
+    this.#notifier.notify(keyText(request.key))
     return head
   }
 
@@ -308,7 +308,7 @@ class FileStore implements SqliteStore {
     this.#closed = true
     // An abandoned watch never ends by itself; its poll must not keep the process alive.
     clearInterval(this.#poll)
-    this.#bell.ringAll()
+    this.#notifier.notifyAll()
     await this.#db.close()
   }
 
@@ -342,7 +342,7 @@ class FileStore implements SqliteStore {
     let seen = this.#version()
     this.#poll ??= setInterval(() => {
       const version = this.#version()
-      if (version !== seen) this.#bell.ringAll()
+      if (version !== seen) this.#notifier.notifyAll()
       seen = version
     }, this.#pollMs)
   }

@@ -27,7 +27,7 @@ import { unusedBlobs, useBlob } from './blob-use.ts'
 import type { Database } from './database.ts'
 import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
 import type { HeadCache } from './head-cache.ts'
-import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
+import { type InboxWrite, inboxFacts, pendingInbox, storeInboxRows } from './inbox.ts'
 import { entryAt, lineage } from './reader.ts'
 import { rowChecksum } from './row-checksum.ts'
 import {
@@ -181,7 +181,7 @@ export function putBlob(
   return id
 }
 
-interface Writing extends Filing {
+interface Writing extends InboxWrite {
   readonly append: string | null
 }
 
@@ -202,7 +202,7 @@ export function writeEntry({ db }: WriteContext, context: ContextRow, writing: W
     useBlob(db, { id, seq: entry.seq, blob: blob[0] as number })
   }
   insertEntry(db, entry, { context: id, encoded, append: writing.append })
-  if (entry.key !== undefined || entry.takes !== undefined) fileEntry(db, context, writing)
+  if (entry.key !== undefined || entry.takes !== undefined) storeInboxRows(db, context, writing)
 }
 
 /** Advances the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
@@ -253,7 +253,7 @@ function parentOf(db: Database, request: Port.AppendRequest): number | null {
   return found?.id ?? null
 }
 
-/** A fork that is named below another context was made with it (`isForkedBelow`); 0 comes after / in the order of names. */
+/** Children, and forks named below (`isForkedBelow`): those from `NAME/` up to `NAME0`, because 0 follows / in the order. */
 const BELOW = `SELECT id FROM context WHERE parent = ?
   UNION SELECT id FROM context WHERE parent_kind = 'fork' AND tenant = ? AND actor = ?
     AND name > ? AND name < ? AND instr(substr(name, length(?) + 2), '/') = 0`

@@ -2,7 +2,7 @@
 import type { Call } from '../journal/index.ts'
 import type { Tool } from '../tool/index.ts'
 
-export interface Ready {
+export interface ReadyCall {
   readonly call: Call
   readonly tool: Tool
   readonly input: unknown

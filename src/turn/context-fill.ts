@@ -11,7 +11,7 @@ export async function tokenBudget(max: number | undefined): Promise<{ readonly t
 }
 
 /** True if a full context leads to a warning or a compaction. */
-export function isWatched({ compact, models }: TurnDefinition): boolean {
+export function watchesFill({ compact, models }: TurnDefinition): boolean {
   return compact !== undefined || models[0]?.contextTokens !== undefined
 }
 

@@ -34,7 +34,7 @@ import type { GraphTurnOptions } from './graph-options.ts'
 import { graphLoop } from './loop.ts'
 import type { GraphLimits } from './run.ts'
 
-export interface ThreadOptions {
+export interface GraphConversationOptions {
   readonly definition: GraphDefinition
   readonly key: ContextKey
   readonly store: Store
@@ -55,13 +55,13 @@ export interface ThreadOptions {
 
 const MAX_HEARTBEAT_MS = 1000
 
-export class Thread {
-  readonly #options: ThreadOptions
+export class GraphConversation {
+  readonly #options: GraphConversationOptions
   readonly #conversation: Conversation
   /** The newest turn that this process began for a queued run. */
   #queuedTurn: number | undefined
 
-  constructor(options: ThreadOptions) {
+  constructor(options: GraphConversationOptions) {
     this.#options = options
     const { definition, terms, limits, ids, leaseMs, isState = false, ...ports } = options
     this.#conversation = new Conversation({
@@ -140,7 +140,7 @@ export class Thread {
     await this.#conversation.cancel(reason)
   }
 
-  /** Resolves when the queued runs that began as a run of this process ended have ended, too. */
+  /** Resolves when the queued runs that followed a run of this process have ended. */
   async queuedRuns(): Promise<void> {
     const { open } = this.journal.session
     if (open !== undefined && open.turn === this.#queuedTurn) await this.#conversation.whenIdle()
@@ -157,7 +157,7 @@ export class Thread {
     )
   }
 
-  /** The thread as a child of another loop. */
+  /** The conversation as a child of another loop. */
   asChild(values: JsonObject, options: GraphTurnOptions): Child {
     const { key: _, ...unkeyed } = options
     return {

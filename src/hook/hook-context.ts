@@ -22,15 +22,15 @@ import type { Credentials } from '../tool/index.ts'
  * Every hook, by name: a function, or a list that runs in order. An exception ends the turn as `failed`; in
  * `beforeEachTool` it rejects the call.
  */
-export type Hooks = { readonly [Name in keyof HookTable]?: HookOption<PointOf<Name>> }
+export type Hooks = { readonly [Name in keyof HookTable]?: HookOption<HookContextOf<Name>> }
 
 type HookTable = typeof HOOK_TABLE
 
-export type Hook<Point> = (point: Point) => void | Promise<void>
+export type Hook<Context> = (context: Context) => void | Promise<void>
 
-export type HookOption<Point> = Hook<Point> | readonly Hook<Point>[]
+export type HookOption<Context> = Hook<Context> | readonly Hook<Context>[]
 
-export interface ReadyPoint {
+export interface AgentReadyContext {
   readonly contextId: string
   readonly name: string
   readonly turnCount: number
@@ -38,7 +38,7 @@ export interface ReadyPoint {
 }
 
 /** The fields that every hook of a turn gets. */
-export interface TurnPoint {
+export interface HookContext {
   readonly contextId: string
   /** The name of the agent. */
   readonly name: string
@@ -65,40 +65,40 @@ export interface TurnPoint {
   readonly messages: () => Promise<readonly Message[]>
 }
 
-export interface Adds {
+export interface CanAdd {
   /** Adds a note for the model, read as a user's text. In an open round of calls, it comes after the round. */
   readonly add: (text: string) => void
 }
 
-export interface Stops {
+export interface CanStop {
   /** Ends the turn as `stop` after this phase. Calls that have not started are not run. */
   readonly stop: (reason?: string) => void
 }
 
-export interface EditsCalls {
+export interface CanEditCalls {
   /** Replaces the arguments of a call. They are checked like those of the model. */
   readonly edit: (callId: string, args: Json) => void
   /** Rejects the call; the model reads the reason. */
   readonly reject: (callId: string, reason: string) => void
 }
 
-export interface EditsPrompt {
+export interface CanEditPrompt {
   /** Replaces the given parts of the prompt, for this call only. The journal keeps the difference. */
   readonly edit: (changes: Partial<Prompt>) => void
 }
 
-export interface EditsCall {
+export interface CanEditCall {
   /** Replaces the arguments of this call. */
   readonly edit: (args: Json) => void
 }
 
-export interface EditsResult {
+export interface CanEditResult {
   /** Replaces the output that the model reads. The journal keeps the tool's own, and the change. */
   readonly edit: (output: Json) => void
 }
 
 /** The further fields of each hook; a hook that is not here has none. */
-interface PointData {
+interface HookData {
   readonly beforeLlm: { readonly prompt: Prompt }
   readonly afterLlm: { readonly reply: Reply }
   /** The calls of the round that are still to be run. */
@@ -113,35 +113,35 @@ interface PointData {
 }
 
 /** The argument of each hook. */
-export type PointOf<Name extends HookName> = HookTable[Name]['scope'] extends 'agent'
-  ? ReadyPoint
-  : TurnPoint & DataOf<Name> & Powers<HookTable[Name]>
+export type HookContextOf<Name extends HookName> = HookTable[Name]['scope'] extends 'agent'
+  ? AgentReadyContext
+  : HookContext & HookDataOf<Name> & ActionsOf<HookTable[Name]>
 
-export type DataOf<Name extends HookName> = Name extends keyof PointData ? PointData[Name] : unknown
+export type HookDataOf<Name extends HookName> = Name extends keyof HookData ? HookData[Name] : unknown
 
-type Powers<Row> = (Row extends { readonly add: string } ? Adds : unknown) &
-  (Row extends { readonly stop: true } ? Stops : unknown) &
+type ActionsOf<Row> = (Row extends { readonly add: string } ? CanAdd : unknown) &
+  (Row extends { readonly stop: true } ? CanStop : unknown) &
   (Row extends { readonly change: infer Change extends keyof Changes } ? Changes[Change] : unknown)
 
 interface Changes {
-  readonly prompt: EditsPrompt
-  readonly calls: EditsCalls
-  readonly call: EditsCall
-  readonly result: EditsResult
+  readonly prompt: CanEditPrompt
+  readonly calls: CanEditCalls
+  readonly call: CanEditCall
+  readonly result: CanEditResult
 }
 
-export type InputPoint = PointOf<'afterUserInput'>
-export type IterationPoint = PointOf<'beforeIteration'>
-export type BeforeLlmPoint = PointOf<'beforeLlm'>
-export type AfterLlmPoint = PointOf<'afterLlm'>
-export type BeforeToolsPoint = PointOf<'beforeTools'>
+export type AfterUserInputContext = HookContextOf<'afterUserInput'>
+export type IterationContext = HookContextOf<'beforeIteration'>
+export type BeforeLlmContext = HookContextOf<'beforeLlm'>
+export type AfterLlmContext = HookContextOf<'afterLlm'>
+export type BeforeToolsContext = HookContextOf<'beforeTools'>
 /** An exception rejects the call. */
-export type BeforeEachToolPoint = PointOf<'beforeEachTool'>
-export type AfterEachToolPoint = PointOf<'afterEachTool'>
-export type AfterToolsPoint = PointOf<'afterTools'>
-export type ErrorPoint = PointOf<'onError'>
-export type LimitPoint = PointOf<'onLimit'>
-export type CompletePoint = PointOf<'onComplete'>
+export type BeforeEachToolContext = HookContextOf<'beforeEachTool'>
+export type AfterEachToolContext = HookContextOf<'afterEachTool'>
+export type AfterToolsContext = HookContextOf<'afterTools'>
+export type ErrorContext = HookContextOf<'onError'>
+export type LimitContext = HookContextOf<'onLimit'>
+export type CompleteContext = HookContextOf<'onComplete'>
 
 /** The parts of a model call. */
 export interface Prompt {
