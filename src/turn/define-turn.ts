@@ -251,7 +251,7 @@ function groundingOf({ entities = [], grounding = {} }: TurnConfig): GroundingSe
   checkOptions(grounding, GROUNDING)
   const { language, words, memoryTurns = 3, handles = false, hideIds = false } = grounding
   if (words !== undefined) checkOptions(words, GROUNDING_WORDS)
-  if (!(memoryTurns >= 0 && memoryTurns <= MOST_MEMORY_TURNS))
+  if (typeof memoryTurns !== 'number' || !(memoryTurns >= 0 && memoryTurns <= MOST_MEMORY_TURNS))
     throw invalidOption(
       'grounding.memoryTurns',
       `must be a number from 0 to ${MOST_MEMORY_TURNS}, not ${shown(memoryTurns)}`,
