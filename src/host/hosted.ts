@@ -8,6 +8,7 @@ import {
   type ContextKey,
   defined,
   HoldfastError,
+  isObject,
   type Json,
   type JsonObject,
   quote,
@@ -116,7 +117,7 @@ export class HostedAgentConversation implements Hosted {
   }
 
   send(input: HostInput, { after, ...options }: TurnRequestOptions): HostedTurn {
-    if (typeof input === 'object' && input !== null && !Array.isArray(input))
+    if (isObject(input))
       throw new HoldfastError('wrong-kind', {
         message: `${quote(this.#contextId)} is a conversation with an agent: send it a message, not values.`,
         details: { contextId: this.#contextId },
