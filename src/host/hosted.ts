@@ -105,11 +105,9 @@ export interface Hosted {
 
 export class HostedAgentConversation implements Hosted {
   readonly agent: Agent
-  readonly #contextId: string
 
   constructor(config: AgentConfig) {
     this.agent = new Agent(config)
-    this.#contextId = config.contextId
   }
 
   async importHistory({ messages, format }: NonNullable<SendOptions['history']>): Promise<void> {
@@ -117,10 +115,11 @@ export class HostedAgentConversation implements Hosted {
   }
 
   send(input: HostInput, { after, ...options }: TurnRequestOptions): HostedTurn {
+    const { contextId } = this.agent
     if (isObject(input))
       throw new HoldfastError('wrong-kind', {
-        message: `${quote(this.#contextId)} is a conversation with an agent: send it a message, not values.`,
-        details: { contextId: this.#contextId },
+        message: `${quote(contextId)} is a conversation with an agent: send it a message, not values.`,
+        details: { contextId },
       })
     return this.agent.executeTurn(input as MessageInput | null, { ...options, ...continuedAfter(after) })
   }
