@@ -1,7 +1,14 @@
 /** An agent, a model, tools or a graph as a node: a function that runs it below the task. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Runnable } from '../drive/index.ts'
-import { type ChannelKind, defined, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
+import {
+  type ChannelKind,
+  defined,
+  HoldfastError,
+  isObject,
+  type Json,
+  type JsonObject,
+} from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition, NodeContext, NodeDefinition } from './definition.ts'
 
@@ -119,8 +126,4 @@ function changeOf(kind: ChannelKind | undefined, value: Json, previous: Json | u
   if (kind !== 'merge' || !isObject(value) || !isObject(previous)) return value
   const fields = Object.entries(value)
   return Object.fromEntries(fields.filter(([field, one]) => !isDeepStrictEqual(one, previous[field])))
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

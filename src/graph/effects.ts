@@ -8,6 +8,7 @@ import {
   type Settled,
   type Tool,
   type ToolContext,
+  UNKNOWN,
   verifyCall,
 } from '../tool/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
@@ -133,9 +134,6 @@ function checkUnsettled({ attempt, callId }: EffectCall): void {
     message: `${callId} was settled while it was verified, and is not done any more.`,
   })
 }
-
-export const UNKNOWN =
-  'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
 
 /** Settles once (R4): a result that comes after the run has continued is posted as late. */
 function appendEnd(

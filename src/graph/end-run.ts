@@ -2,7 +2,7 @@
 
 import { accountFor, appendTurnEnd, dataOf, lateResultOf } from '../loop/index.ts'
 import { defined, type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
-import { UNKNOWN } from './effects.ts'
+import { UNKNOWN } from '../tool/index.ts'
 import type { Run } from './run.ts'
 
 export interface RunEnding {

@@ -1,7 +1,7 @@
 /** Checks the updates of nodes and applies reducers to them. */
 import { isDeepStrictEqual } from 'node:util'
 import { type GraphPosition, type GraphState, joined, valueIn, withChanges } from '../journal/index.ts'
-import { checkName, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { checkName, HoldfastError, isObject, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { thrownText, toJson } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
@@ -166,8 +166,4 @@ function checkConflicts({ channels }: GraphDefinition, { tasks }: GraphPosition)
         })
       by.set(channel, node)
     }
-}
-
-function isObject(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

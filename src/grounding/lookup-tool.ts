@@ -6,6 +6,7 @@ import {
   checkOptions,
   defined,
   invalidOption,
+  isObject,
   type Json,
   type JsonObject,
   normalLabel,
@@ -197,8 +198,8 @@ const SHOWN_FIELDS = { id: 'id', label: 'label', detail: 'detail', parent: 'pare
 
 /** All things of a stored result, which may be anything. */
 function shownIn(output: Json): readonly unknown[] {
-  if (typeof output !== 'object' || output === null || Array.isArray(output)) return []
-  const { matches, near, outcome } = output as JsonObject
+  if (!isObject(output)) return []
+  const { matches, near, outcome } = output
   const lists = [matches, near].filter((list) => Array.isArray(list)).flat()
   return outcome === 'exact' || outcome === 'partial' ? [output] : lists
 }

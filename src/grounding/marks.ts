@@ -2,7 +2,7 @@
  * Finds the ids in the arguments of a call: every path whose schema carries an entity mark, at any depth. Does not judge
  * them.
  */
-import { defined, ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
+import { defined, ENTITY_MARK, isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { type Entities, type MarkMeaning, readMark } from './entity.ts'
 import { matchesSchema } from './schema-match.ts'
@@ -429,7 +429,6 @@ function changedAt(value: Json, path: Path, change: (old: Json) => Json): Json {
 }
 
 function renamed(owner: Json, from: string | number | undefined, to: string): Json {
-  if (typeof owner !== 'object' || owner === null || Array.isArray(owner) || Object.hasOwn(owner, to))
-    return owner
+  if (!isObject(owner) || Object.hasOwn(owner, to)) return owner
   return Object.fromEntries(Object.entries(owner).map(([key, inner]) => [key === from ? to : key, inner]))
 }

@@ -2,7 +2,7 @@
  * Finds the alternatives of a schema that a value is meant for, by types, fixed values and required properties. The
  * validator checks everything else.
  */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, schemaNode } from '../tool/index.ts'
 
 export function matchesSchema(raw: Json | undefined, value: Json, root: JsonObject): boolean {
@@ -64,7 +64,7 @@ function fitsType(type: Json | undefined, value: Json): boolean {
 function isType(name: Json, value: Json): boolean {
   if (name === 'null') return value === null
   if (name === 'array') return Array.isArray(value)
-  if (name === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (name === 'object') return isObject(value)
   // A library may convert it to a number before it chooses.
   if (name === 'integer' || name === 'number')
     return (

@@ -7,6 +7,7 @@ import {
   HoldfastError,
   type HookName,
   hookKind,
+  isObject,
   type OptionRules,
   quote,
 } from '../protocol/index.ts'
@@ -85,7 +86,7 @@ const PARTS: OptionRules<PluginParts> = {
 }
 
 function checkParts(parts: unknown): PluginParts {
-  if (typeof parts !== 'object' || parts === null || Array.isArray(parts))
+  if (!isObject(parts))
     throw invalid(
       'a plugin must be an object { name, on, tools, prompt, approve } or a function that gives one',
     )
@@ -102,7 +103,7 @@ function checkParts(parts: unknown): PluginParts {
 
 /** Throws for a hook with an unknown name. */
 export function checkHooks(on: unknown, owner: string): void {
-  if (typeof on !== 'object' || on === null || Array.isArray(on))
+  if (!isObject(on))
     throw invalid(`${owner} must give its hooks as an object such as { beforeTools: ({ pending }) => … }`)
   for (const [name, hook] of Object.entries(on) as [string, unknown][]) {
     checkName(`${owner}: on`, name, HOOK_NAMES)

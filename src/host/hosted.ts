@@ -8,6 +8,7 @@ import {
   type ContextKey,
   defined,
   HoldfastError,
+  isObject,
   type Json,
   type JsonObject,
   quote,
@@ -104,11 +105,9 @@ export interface Hosted {
 
 export class HostedAgentConversation implements Hosted {
   readonly agent: Agent
-  readonly #contextId: string
 
   constructor(config: AgentConfig) {
     this.agent = new Agent(config)
-    this.#contextId = config.contextId
   }
 
   async importHistory({ messages, format }: NonNullable<SendOptions['history']>): Promise<void> {
@@ -116,10 +115,11 @@ export class HostedAgentConversation implements Hosted {
   }
 
   send(input: HostInput, { after, ...options }: TurnRequestOptions): HostedTurn {
-    if (typeof input === 'object' && input !== null && !Array.isArray(input))
+    const { contextId } = this.agent
+    if (isObject(input))
       throw new HoldfastError('wrong-kind', {
-        message: `${quote(this.#contextId)} is a conversation with an agent: send it a message, not values.`,
-        details: { contextId: this.#contextId },
+        message: `${quote(contextId)} is a conversation with an agent: send it a message, not values.`,
+        details: { contextId },
       })
     return this.agent.executeTurn(input as MessageInput | null, { ...options, ...continuedAfter(after) })
   }
@@ -217,13 +217,12 @@ export class HostedGraphConversation implements Hosted {
   }
 
   #withReply(run: HostedTurn): HostedTurn {
-    const reply = this.#flow?.reply
-    if (reply === undefined) return run
+    const flow = this.#flow
+    if (flow === undefined) return run
     const outcome = run.outcome.then((ended) => {
       // The state of a turn that has not completed may have the reply of an earlier one.
       const isReplied = ended.status === 'completed' && ended.state !== undefined
-      const text = isReplied ? replyIn(ended.state as JsonObject, reply) : undefined
-      return { ...ended, ...defined({ text }) }
+      return { ...ended, ...defined({ text: isReplied ? replyOf(flow, ended.state) : undefined }) }
     })
     return {
       outcome,
@@ -249,10 +248,10 @@ export class HostedGraphConversation implements Hosted {
   }
 }
 
-/** A reply that throws is none: the run has completed, and its outcome never rejects. */
-function replyIn(state: JsonObject, reply: NonNullable<HostedFlow['reply']>): string | undefined {
+/** A reply that throws is none: the run has completed, its outcome never rejects, and its events are read to the end. */
+export function replyOf({ reply }: HostedFlow, state: unknown): string | undefined {
   try {
-    return reply(state)
+    return reply?.(state as JsonObject)
   } catch (error) {
     debugThrown('The function reply of a flow', error)
     return undefined

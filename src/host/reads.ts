@@ -18,6 +18,7 @@ import {
 import { type Head, type HeadStatus, type ReadRange, type Store, turnKey } from '../store/index.ts'
 import type { ArtifactContent } from '../tool/index.ts'
 import type { Named } from './catalog.ts'
+import { replyOf } from './hosted.ts'
 
 export interface ConversationInfo {
   readonly contextId: string
@@ -141,7 +142,7 @@ export class HostReads {
     }
     const where = { contextId: key.contextId, owner: key, ...defined({ at }) }
     const snapshot = await (await graph()).getState(where)
-    return snapshot === undefined ? undefined : flow?.reply?.(snapshot.state as JsonObject)
+    return flow && snapshot && replyOf(flow, snapshot.state)
   }
 
   /** The graph of a conversation as Mermaid, with its newest run. */

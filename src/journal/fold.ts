@@ -321,10 +321,9 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.stopped = undefined
     draft.outputSchema = undefined
     draft.grants = undefined
-    if (draft.graph === undefined) return
-    draft.graph = clearRun(draft.graph)
-    // A cleared run has nothing to resume.
+    // Nothing is left to continue.
     draft.outcome = undefined
+    if (draft.graph !== undefined) draft.graph = clearRun(draft.graph)
   },
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}

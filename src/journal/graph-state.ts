@@ -2,7 +2,7 @@
  * The state of a graph as immutable plain data: a list grows in its last chunk, so a longer list costs no more. Applies
  * the updates of nodes by the kind of each channel; must not know reducers, whose results come with the step.
  */
-import type { ChannelKinds, Json, JsonObject } from '../protocol/index.ts'
+import { type ChannelKinds, isObject, type Json, type JsonObject } from '../protocol/index.ts'
 
 export type GraphState = { readonly [channel: string]: ChannelValue }
 
@@ -63,8 +63,4 @@ function withItems(held: ChannelValue | undefined, value: Json): readonly (reado
 function merged(held: ChannelValue | undefined, value: Json): Json {
   const before = held !== undefined && 'value' in held && isObject(held.value) ? held.value : {}
   return isObject(value) ? { ...before, ...value } : value
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

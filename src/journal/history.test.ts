@@ -91,6 +91,17 @@ describe('a clear', () => {
     expect((await store.head(key))?.lease).toBe(undefined)
   })
 
+  it('ends a wait: nothing waits any more, and there is no outcome to go on from', async () => {
+    const inbox = [{ type: 'input', key: 'm', data: { message: 'Hello' } }] as const
+    const end = { type: 'turn.end', turn: 2, data: { outcome: 'input-required', usage: {}, durationMs: 1 } }
+    await store.append({ key, id: 'b', since: 3, inbox, claim, entries: [...begin(2), end] })
+    const waiting = async () => (await store.list({ owner: key, status: 'waiting' })).heads.length
+    expect(await waiting()).toBe(1)
+    await clearContext(store, key)
+    expect([await waiting(), (await store.head(key))?.outcome]).toEqual([0, undefined])
+    expect(positionOf(await loadSession(store, key)).outcome).toBe(undefined)
+  })
+
   it('waits for an open turn to end, and needs a conversation', async () => {
     const inbox = [{ type: 'input', key: 'm', data: { message: 'Hello' } }] as const
     await store.append({ key, id: 'b', since: 3, inbox, claim, entries: begin(2) })

@@ -32,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 12
+export const SESSION_FORMAT = 13
 
 export type Session = {
   readonly seq: number

@@ -4,6 +4,7 @@ import {
   type AssistantPart,
   boundedReplacer,
   defined,
+  isObject,
   type Json,
   type JsonObject,
   type TextPart,
@@ -223,7 +224,7 @@ function argumentsOf(raw: unknown): Arguments {
   if (raw === undefined || raw === '') return { args: {} }
   if (typeof raw !== 'string') {
     if (!isObject(raw)) return { args: '', malformed: 'the arguments are not JSON text' }
-    return isTooDeep(raw) ? { args: '', malformed: TOO_DEEP } : { args: raw }
+    return isTooDeep(raw) ? { args: '', malformed: TOO_DEEP } : { args: raw as JsonObject }
   }
   try {
     const args = JSON.parse(raw) as Json
@@ -249,10 +250,6 @@ function isTooDeep(value: unknown): boolean {
     if (level.length === 0) return false
   }
   return true
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function kindOf(value: Json): string {

@@ -62,7 +62,8 @@ describe('the prompt', () => {
       for (const [start, length, id] of windows) {
         const messages = history.slice(start, start + length)
         const anew = hashedPrompt({ model: model('v4', id), messages: structuredClone(messages) })
-        expect(hashedPrompt({ model: model('v4', id), messages, lines })).toEqual(anew)
+        const kept = hashedPrompt({ model: model('v4', id), messages, lines })
+        expect([kept.prompt, kept.hash()]).toEqual([anew.prompt, anew.hash()])
       }
     })
     fc.assert(check)

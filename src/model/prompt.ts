@@ -36,16 +36,16 @@ export function toPrompt(input: PromptInput): PromptMessage[] {
   return hashedPrompt(input).prompt
 }
 
-/** The same, with the hash of its lines without the system text. */
+/** The same, with the hash of its lines without the system text, before the next prompt is made. */
 export function hashedPrompt({ model, system, messages, lines = new PromptLines() }: PromptInput): {
   readonly prompt: PromptMessage[]
-  readonly hash: string
+  readonly hash: () => string
 } {
   lines.follow(model, messages)
   const all = lines.messages()
   if (system?.trim()) all.unshift({ role: 'system', content: system.toWellFormed() })
   const prompt = lines.hasOptions ? withoutRepeatedItems(all) : all
-  return { prompt, hash: messagesHash(prompt === all ? lines.hashes() : hashesIn(prompt)) }
+  return { prompt, hash: () => messagesHash(prompt === all ? lines.hashes() : hashesIn(prompt)) }
 }
 
 function hashesIn(prompt: readonly PromptMessage[]): string {

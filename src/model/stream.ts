@@ -104,7 +104,7 @@ class Call {
       const { model, record } = this.#request
       const { prompt, hash } = hashedPrompt(this.#request)
       const call = toCall(this.#request, prompt, this.#stop.signal)
-      if (record !== undefined) record.sent ??= sentHashes(model, call, hash)
+      if (record !== undefined) record.sent ??= sentHashes(model, call, hash())
       this.#sent = true
       const { stream } = await model.doStream(call)
       this.#reader = stream.getReader()

@@ -3,7 +3,7 @@
  * not get past such an entry. All other fields of `data` belong to their writers and readers.
  */
 import { ENTRY_TABLE, type EntryKind } from './entry-table.ts'
-import type { JsonObject } from './json.ts'
+import { isObject, type JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
 /** The problem with an entry's data in its current format, or undefined. The caller checks that `data` is an object. */
@@ -117,8 +117,4 @@ function isText(value: unknown): boolean {
 
 function isWhole(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

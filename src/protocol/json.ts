@@ -5,6 +5,13 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined
 }
 
+/** True for an object that is no list. */
+export function isObject(value: Json | undefined): value is JsonObject
+export function isObject(value: unknown): value is object
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 const MOST_VALUES = 1_000_000
 const MOST_CHARACTERS = 64 * 1024 * 1024
 

@@ -2,7 +2,9 @@
  * Checks options objects of callers. An unknown name is an error that suggests the right one: a silently ignored option
  * would change the behaviour unnoticed.
  */
+
 import { HoldfastError } from './error.ts'
+import { isObject } from './json.ts'
 import { nearestName } from './nearest-name.ts'
 import { quote } from './quote.ts'
 
@@ -113,10 +115,6 @@ export function shown(value: unknown): string {
 function isTimer(value: unknown): boolean {
   const { wait, after } = (value ?? {}) as Record<string, unknown>
   return typeof wait === 'function' && typeof after === 'function'
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function ruleText(rule: Kind | readonly string[]): string {

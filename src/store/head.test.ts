@@ -119,7 +119,14 @@ describe('a head', () => {
     const claimed = next(waiting, 'claim', { epoch: 3, driver: 'e', leaseMs: 9, attempt: 4 })
     expect(next(claimed, 'release', { reason: 'idle' }).wakeAt).toBe(7)
     expect(next(claimed, 'turn.start').wakeAt).toBe(undefined)
-    expect(changes(waiting, 'clear')).toStrictEqual({ ...moved, ...renewed, claims: 0, wakeAt: undefined })
+    expect(changes({ ...waiting, outcome: 'input-required' }, 'clear')).toStrictEqual({
+      ...moved,
+      ...renewed,
+      claims: 0,
+      status: 'idle',
+      outcome: undefined,
+      wakeAt: undefined,
+    })
   })
 
   it('is released, to sleep or to pause', () => {

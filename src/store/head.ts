@@ -175,6 +175,8 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
   },
   clear(head) {
+    head.outcome = undefined
+    if (head.status === 'waiting') head.status = 'idle'
     head.wakeAt = undefined
   },
   fork(head, entry) {

@@ -10,6 +10,7 @@ import {
   type EntryType,
   HoldfastError,
   isInboxType,
+  isObject,
   type JsonObject,
   keyText,
   type NewEntry,
@@ -289,9 +290,7 @@ function checkDriverEntry(entry: NewEntry): void {
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
   if (entry.v !== undefined && !(Number.isSafeInteger(entry.v) && entry.v >= 1))
     throw misuse(`${entry.type}: v must be a format version, from 1 on`)
-  if (typeof entry.data !== 'object' || entry.data === null || Array.isArray(entry.data)) {
-    throw misuse(`${entry.type}: data must be an object`)
-  }
+  if (!isObject(entry.data)) throw misuse(`${entry.type}: data must be an object`)
   for (const key of entry.takes ?? []) checkText(`${entry.type}: a key that it takes`, key)
   for (const hash of entry.refs ?? []) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)

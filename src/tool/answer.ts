@@ -3,6 +3,7 @@ import {
   canonical,
   GRANT_SCOPES,
   type GrantScope,
+  isObject,
   type Json,
   offeredGrants,
   quote,
@@ -52,7 +53,7 @@ export function answerTo(kind: string | undefined, value: Json): Json {
 
 /** A checked answer to a confirmation, which may be true, false, or `{ approved, reason?, scope?, stop? }`. */
 export function confirmationIn(value: Json | undefined): Confirmation {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { approved: value === true }
+  if (!isObject(value)) return { approved: value === true }
   const { approved, reason, scope, stop } = value as Readonly<Record<keyof Confirmation, Json | undefined>>
   return {
     approved: approved === true,
@@ -81,7 +82,7 @@ function confirmationProblem({ about }: AnsweredRequest, value: Json): string | 
 
 function isConfirmation(value: Json): boolean {
   if (typeof value === 'boolean') return true
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (!isObject(value)) return false
   const { approved, reason, scope: _, stop, ...rest } = value as Record<string, Json | undefined>
   if (typeof approved !== 'boolean' || Object.keys(rest).length > 0) return false
   if (stop !== undefined && typeof stop !== 'boolean') return false

@@ -9,6 +9,7 @@ import {
   checkOptions,
   defined,
   HoldfastError,
+  isObject,
   type Json,
   type JsonObject,
   type OptionSet,
@@ -235,8 +236,7 @@ async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk)
 }
 
 async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {
-  const isRow = (row: unknown): boolean => typeof row === 'object' && row !== null && !Array.isArray(row)
-  if (!Array.isArray(rows) || !rows.every(isRow)) {
+  if (!Array.isArray(rows) || !rows.every((row) => isObject(row))) {
     throw new HoldfastError('invalid-option', {
       message: `The rows of artifact ${quote(artifactId)} must be a list of objects. Nothing was written.`,
       details: { artifactId },

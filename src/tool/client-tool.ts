@@ -1,5 +1,5 @@
 /** A tool that the caller runs: its call waits as a request, and the answer to the request is its result. */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { ask, DEFAULT_NAME, toolResult } from './result.ts'
 import { jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
@@ -57,6 +57,5 @@ function answerSchema(output: StandardSchema): JsonObject {
 }
 
 function isFailure(answer: Json): answer is { readonly error: string } {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return false
-  return Object.keys(answer).length === 1 && typeof (answer as JsonObject)['error'] === 'string'
+  return isObject(answer) && Object.keys(answer).length === 1 && typeof answer['error'] === 'string'
 }

@@ -77,6 +77,6 @@ export type {
   ToolOrigin,
   VerifyResult,
 } from './tool.ts'
-export { UnknownOutcome } from './tool-errors.ts'
+export { UNKNOWN, UnknownOutcome } from './tool-errors.ts'
 export type { Xray, XraySource } from './xray.ts'
 export { XRAY, xray } from './xray.ts'

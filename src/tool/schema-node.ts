@@ -1,13 +1,11 @@
 /** The nodes of a JSON Schema, and the targets of its references. */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { isObject, type Json, type JsonObject } from '../protocol/index.ts'
 
 export type SchemaNode = JsonObject
 
 /** Undefined for `true`, `false` and non-schemas: they describe nothing inside. */
 export function schemaNode(value: Json | undefined): SchemaNode | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonObject)
-    : undefined
+  return isObject(value) ? value : undefined
 }
 
 /** The target of `#`, `#/$defs/row` or `#row`; undefined if it is outside of the schema, missing, or `true` or `false`. */

@@ -1,5 +1,5 @@
 /** Standard Schema v1, by its shape, as schema libraries implement it. */
-import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
+import { HoldfastError, isObject, type JsonObject, quote } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
 import { schemaNode } from './schema-node.ts'
 import { thrownText } from './thrown.ts'
@@ -103,10 +103,8 @@ function converted(schema: StandardSchema, instead: string): unknown {
 function plain(raw: unknown, instead: string): JsonObject {
   const json = toJson(raw)
   if (json instanceof JsonProblem) throw unusable(json.message, instead)
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw unusable('it is not an object', instead)
-  }
-  return json as JsonObject
+  if (!isObject(json)) throw unusable('it is not an object', instead)
+  return json
 }
 
 function withoutDialect(schema: JsonObject): JsonObject {

@@ -51,6 +51,10 @@ export class UnknownOutcome extends Error {
   }
 }
 
+/** The result of a call or effect that another driver began, and of which nothing was stored. */
+export const UNKNOWN =
+  'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
+
 /** The settlement of a call that began and has no result. */
 export function withoutResult(replay: ReplayClass, event: string, code: CallErrorCode): Settled {
   return replay === 'safe'

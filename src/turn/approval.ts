@@ -5,7 +5,7 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { givenApproval, request } from '../loop/index.ts'
-import { type Principal, patternsOf } from '../protocol/index.ts'
+import { defined, type Principal, patternsOf } from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
@@ -33,7 +33,7 @@ export function approved(run: TurnRun, ready: ReadyCall): MaybePromise<ReadyCall
       why: `Not approved${reason}.`,
       advice: 'Do not repeat it; ask what to do instead.',
     })
-    if (given.stop) stopTurn(run, ready.call, { by: 'approval', ...withReason(given.reason) })
+    if (given.stop) stopTurn(run, ready.call, { by: 'approval', ...defined({ reason: given.reason }) })
     return undefined
   }
   const { policies } = approvalsOf(run)
@@ -190,11 +190,7 @@ function deny(
     why: `Denied by ${by}${why.replace(/\.$/, '')}.`,
     advice: 'Do not repeat it; find another way, or ask.',
   })
-  if (stop) stopTurn(run, call, { by, ...withReason(reason) })
-}
-
-function withReason(reason: string | undefined): { readonly reason?: string } {
-  return reason === undefined ? {} : { reason }
+  if (stop) stopTurn(run, call, { by, ...defined({ reason }) })
 }
 
 /** Ends the turn; calls that have not started are not run. */

@@ -1,5 +1,5 @@
 /** Checks the `autoCompact` option and fills in its defaults. */
-import { atLeast, checkOptions, invalidOption, type OptionSet, shown } from '../protocol/index.ts'
+import { atLeast, checkOptions, invalidOption, isObject, type OptionSet, shown } from '../protocol/index.ts'
 import { checkModels, modelSource } from './define-turn.ts'
 import type { CompactionPlan, CompactionStrategy } from './definition.ts'
 import type { ModelChoice } from './turn-config.ts'
@@ -53,7 +53,7 @@ export function compactionPlan(option: unknown, maxMessages: number): Compaction
 }
 
 function checkedPlan(option: unknown): AutoCompact {
-  if (typeof option !== 'object' || option === null || Array.isArray(option))
+  if (!isObject(option))
     throw invalidOption(
       'autoCompact',
       `must be true, false or an object such as { strategy: 'summary' }, not ${shown(option)}`,

@@ -18,6 +18,7 @@ import {
   defined,
   HoldfastError,
   invalidOption,
+  isObject,
   quote,
   shown,
 } from '../protocol/index.ts'
@@ -104,7 +105,7 @@ const WHOLE: readonly string[] = [
 
 /** Checks limits and makes them storable. An infinite one overrides every other. */
 export function checkLimits(limits: unknown): Limits {
-  if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
+  if (!isObject(limits))
     throw invalidOption('limits', `must be an object such as { tokens: 50_000 }, not ${shown(limits)}`)
   checkOptions(limits, LIMITS)
   const checked: Record<string, number> = {}
@@ -185,10 +186,6 @@ function isModel(ref: unknown): boolean {
   return typeof doStream === 'function' && typeof provider === 'string' && typeof modelId === 'string'
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The models of a checked option, in the order in which they are asked. */
 export function modelSources(
   model: ModelChoice | readonly ModelChoice[],
@@ -251,7 +248,7 @@ function groundingOf({ entities = [], grounding = {} }: TurnConfig): GroundingSe
   checkOptions(grounding, GROUNDING)
   const { language, words, memoryTurns = 3, handles = false, hideIds = false } = grounding
   if (words !== undefined) checkOptions(words, GROUNDING_WORDS)
-  if (!(memoryTurns >= 0 && memoryTurns <= MOST_MEMORY_TURNS))
+  if (typeof memoryTurns !== 'number' || !(memoryTurns >= 0 && memoryTurns <= MOST_MEMORY_TURNS))
     throw invalidOption(
       'grounding.memoryTurns',
       `must be a number from 0 to ${MOST_MEMORY_TURNS}, not ${shown(memoryTurns)}`,

@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
+import { UNKNOWN } from '../tool/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
 import { entriesSoFar, isCompactionDue, warnIfFull, warnIfOver, watchesFill } from './context-fill.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -47,9 +48,6 @@ function expired({ answers }: Call): { readonly status: 'rejected'; readonly out
 }
 
 export const UNANSWERED = 'Nobody answered in time.'
-
-const UNKNOWN =
-  'Started, and no result was stored: whether it happened is unknown. Check before you repeat it.'
 
 /** Settles a started call with its late result, or as unknown. */
 export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {

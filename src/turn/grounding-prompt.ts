@@ -37,30 +37,8 @@ export function withRules(run: TurnRun, own: string | undefined): string | undef
 /** Cached: a turn has one language and one set of entities. */
 const SYSTEM = new WeakMap<TurnRun, { readonly own: string | undefined; readonly whole: string }>()
 
-/** The last message of a prompt, which holds the blocks of grounding. */
-export interface BlocksMessage {
-  readonly role: 'user'
-  readonly content: string
-}
-
-/** The message that ends a prompt; the same object while its text is the same, so that it is projected once. */
-export async function blocksMessage(
-  run: TurnRun,
-  wire: { readonly handle?: (entity: string, id: string) => string } = {},
-): Promise<BlocksMessage | undefined> {
-  const content = await groundingBlocks(run, wire)
-  if (content === undefined) return undefined
-  const before = LAST_BLOCKS.get(run)
-  if (before?.content === content) return before
-  const message: BlocksMessage = { role: 'user', content }
-  LAST_BLOCKS.set(run, message)
-  return message
-}
-
-const LAST_BLOCKS = new WeakMap<TurnRun, BlocksMessage>()
-
 /** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
-async function groundingBlocks(
+export async function groundingBlocks(
   run: TurnRun,
   wire: { readonly handle?: (entity: string, id: string) => string },
 ): Promise<string | undefined> {

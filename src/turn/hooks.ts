@@ -24,8 +24,8 @@ import {
   HoldfastError,
   type HookKind,
   type HookName,
+  isObject,
   type Json,
-  type JsonObject,
   MAX_OUTPUT_BYTES,
   type Message,
   type PhaseChanges,
@@ -272,10 +272,9 @@ const PROMPT: readonly string[] = ['system', 'messages', 'tools'] satisfies (key
 
 /** Messages are checked by their repair. */
 function checkedPrompt(changes: Json): Partial<Prompt> {
-  if (typeof changes !== 'object' || changes === null || Array.isArray(changes))
-    throw new TypeError('edit() takes an object { system, messages, tools }')
+  if (!isObject(changes)) throw new TypeError('edit() takes an object { system, messages, tools }')
   for (const name of Object.keys(changes)) checkName('edit()', name, PROMPT)
-  const { system = '', tools = [] } = changes as JsonObject
+  const { system = '', tools = [] } = changes
   if (typeof system !== 'string') throw new TypeError('edit() takes a text as system')
   if (!Array.isArray(tools) || !tools.every((name) => typeof name === 'string'))
     throw new TypeError('edit() takes a list of names as tools')

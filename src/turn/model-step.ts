@@ -30,7 +30,7 @@ import { endTurn } from './ending.ts'
 import { NOTHING_TO_SAY, runErrorHooks, sentTo, takeFailure } from './failed-attempt.ts'
 import { readChoices } from './grounding.ts'
 import { groundingContext } from './grounding-context.ts'
-import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.ts'
+import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import { checkWriter, NO_MODEL, notSent } from './model-retry.ts'
@@ -223,13 +223,13 @@ async function prepareRequest(
     const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasBlocks = !readsData && run.scope.definition.grounding.entities.size > 0
-    const blocks = hasBlocks ? await blocksMessage(run, wire.blocks) : undefined
+    const blocks = hasBlocks ? await groundingBlocks(run, wire.blocks) : undefined
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       system,
       messages: wire.messages(messages),
       tools: specs(tools, readsData ? undefined : wire, prompt?.tools),
-      blocks: blocks?.content,
+      blocks,
     }
     const fitting = fittingMessages(run, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
@@ -237,7 +237,7 @@ async function prepareRequest(
     const request: ModelRequest = {
       model,
       system,
-      messages: blocks === undefined ? sent : [...sent, blocks],
+      messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
       tools: parts.tools,
       ...source.request,
       ...jsonRequest(output),

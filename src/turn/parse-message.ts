@@ -5,6 +5,7 @@ import {
   filesProblem,
   fileTitle,
   HoldfastError,
+  isObject,
   shown,
   type TextPart,
   type UserContent,
@@ -40,8 +41,7 @@ function problemOf(message: unknown): string | undefined {
 }
 
 function partProblem(part: unknown): string | undefined {
-  if (typeof part !== 'object' || part === null || Array.isArray(part))
-    return ` must be a text or a file part, not ${shown(part)}.`
+  if (!isObject(part)) return ` must be a text or a file part, not ${shown(part)}.`
   const { type, text, data, mediaType, name } = part as Record<string, unknown>
   if (type === 'text')
     return typeof text === 'string' ? undefined : `: text must be a text, not ${shown(text)}.`

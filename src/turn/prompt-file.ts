@@ -8,6 +8,7 @@ import {
   defined,
   HoldfastError,
   invalidOption,
+  isObject,
   nearestName,
   type OptionSet,
   type PromptVersion,
@@ -136,7 +137,7 @@ function filled(
   { path, body, names }: { readonly path: string; readonly body: string; readonly names: readonly string[] },
   variables: unknown,
 ): string {
-  if (typeof variables !== 'object' || variables === null || Array.isArray(variables))
+  if (!isObject(variables))
     throw invalidOption('variables', `must be an object such as { company: 'Acme' }, not ${shown(variables)}`)
   const given = variables as Readonly<Record<string, unknown>>
   const missing = names.filter((name) => !Object.hasOwn(given, name) || given[name] === undefined)

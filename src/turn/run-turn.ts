@@ -5,6 +5,7 @@
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
 import { advance, fold, importEntries, importMessages, LiveWindow, type Session } from '../journal/index.ts'
 import { CallArguments, redactEntry } from '../loop/index.ts'
+import { PromptLines } from '../model/index.ts'
 import {
   type ArtifactChange,
   artifactInfo,
@@ -303,9 +304,7 @@ class Journal {
         window: () => this.#window.entries(this.session),
         turnEntries: () => this.#entries,
         request: async (seq) => {
-          const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
-            (other) => other.seq === seq,
-          )
+          const entry = this.#entries.find((other) => other.seq === seq)
           return entry?.type === 'request.start' ? (entry as Entry & { data: never }).data : undefined
         },
         askedBy: async (seq) => {
@@ -314,6 +313,7 @@ class Journal {
         },
       },
       sightings: sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
+      promptLines: new PromptLines(),
       ...(message === null
         ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
         : {}),

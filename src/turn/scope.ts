@@ -10,7 +10,7 @@ export interface TurnScope extends LoopScope {
   readonly definition: TurnDefinition
   readonly sightings: Sightings
   /** The lines of the conversation's last prompt. */
-  readonly promptLines?: PromptLines | undefined
+  readonly promptLines: PromptLines
   /** The person's choices in all conversations. Without it, choices belong to the conversation. */
   readonly actor?: ((principal: Principal) => ActorState) | undefined
   /** The name of the agent. */

@@ -15,15 +15,16 @@ import {
 } from '../grounding/index.ts'
 import { dataOf } from '../loop/index.ts'
 import { type ModelDelta, ModelFailure, type ModelReply } from '../model/index.ts'
-import type {
-  ActiveValue,
-  AssistantPart,
-  Entry,
-  Json,
-  JsonObject,
-  Message,
-  Sighting,
-  ToolResultPart,
+import {
+  type ActiveValue,
+  type AssistantPart,
+  type Entry,
+  isObject,
+  type Json,
+  type JsonObject,
+  type Message,
+  type Sighting,
+  type ToolResultPart,
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context-fill.ts'
@@ -266,8 +267,4 @@ function textsIn(value: Json): readonly string[] {
   return typeof value === 'object' && value !== null
     ? Object.values(value).flatMap((each) => textsIn(each as Json))
     : []
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

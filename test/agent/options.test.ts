@@ -77,6 +77,11 @@ describe('an option that is not known is refused by', () => {
       made({ grounding: { memoryTurns: 9 } }),
       'grounding.memoryTurns must be a number from 0 to 3, not 9',
     ],
+    [
+      'grounding',
+      made({ grounding: { memoryTurns: null as never } }),
+      'grounding.memoryTurns must be a number from 0 to 3, not null',
+    ],
     ['limits', made({ limits: { maxSteps: 5 } }), 'limits has no "maxSteps". Write iterations instead.'],
     ['autoCompact', made({ autoCompact: { kep: 5 } }), 'autoCompact has no "kep". Did you mean keep?'],
     [

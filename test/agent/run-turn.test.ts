@@ -51,6 +51,14 @@ describe('runTurn', () => {
     expect(transcript(entries)).toHaveLength(4)
   })
 
+  it('projects a message once, however often the model is asked', async () => {
+    const model = new ScriptedModel([{ calls: [{ tool: 'pay', args: {} }] }, 'Done.'])
+    await collect({ model, message: 'Pay' })
+    const [first, second] = model.calls.map(({ prompt }) => prompt)
+    expect([first?.length, second?.length]).toEqual([1, 3])
+    expect(second?.[0]).toBe(first?.[0])
+  })
+
   it('goes on from what was stored, with the call that may have happened as unknown', async () => {
     done.length = 0
     const first = await collect(

@@ -56,6 +56,17 @@ describe('the reply', () => {
     expect(usage.inputTokens).toBeGreaterThan(0)
   })
 
+  it('is not asked for where there is no message', async () => {
+    const store = memoryStore()
+    const model = new ScriptedModel([])
+    const { status, error } = await oneCall({ model }, store).stream({ messages: [] }, where).outcome
+    expect([status, error?.message]).toEqual([
+      'failed',
+      expect.stringContaining('has no message that a model could answer'),
+    ])
+    expect(await typesOf(store, `${contextId}/model.1`)).toEqual(['claim', 'turn.start', 'turn.end'])
+  })
+
   it('reaches the subscribers of the graph as it is written', async () => {
     const flow = oneCall({ model: new ScriptedModel([{ deltas: ['One, ', 'two.'] }]) })
     const told = await lines(flow.stream(hello, where))

@@ -397,6 +397,7 @@ describe('a host', () => {
       undefined,
       { question: 'why?' },
     ])
+    expect(await host.reads.reply(key('flow:1'))).toBeUndefined()
     await host.shutdown()
   })
 

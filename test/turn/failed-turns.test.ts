@@ -5,7 +5,7 @@ import { type Entry, type EntryData, HoldfastError } from '../../src/protocol/in
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
-import { bench, calls, entryLines, gate, KEY, probe, said, until } from './kit.ts'
+import { bench, calls, entryLines, gate, KEY, probe, said } from './kit.ts'
 
 /** A store that refuses entries that `poison` finds, this many times. */
 function picky(poison: (entry: { type: string; data: object }) => boolean, times = 1): Store {
@@ -123,13 +123,12 @@ describe('what the host looks up', () => {
 })
 
 describe('a turn without anything to say', () => {
-  it('fails before the model is asked', async () => {
+  it('is refused after a clear, and stores nothing', async () => {
     const { agent, model, store } = bench({ script: [{ error: { status: 400 } }, 'ok'] })
     await agent.executeTurn('x').outcome
     await agent.clear()
-    expect((await agent.executeTurn(null).outcome).error?.code).toBe('nothing-to-say')
+    expect((await agent.executeTurn(null).outcome).error?.code).toBe('nothing-to-continue')
     expect(model.calls).toHaveLength(1)
-    const types = (await store.read(KEY)).map(({ type }: Entry) => type)
-    await until('it is said', () => types.at(-1) === 'turn.end')
+    expect((await store.read(KEY)).slice(-2).map(({ type }: Entry) => type)).toEqual(['clear', 'release'])
   })
 })
