@@ -104,6 +104,7 @@ export function callDraftOf(call: Call): Writable<Call> {
     replay: call.replay,
     idempotencyKey: call.idempotencyKey,
     argsKey: call.argsKey,
+    inputKey: call.inputKey,
     checked: call.checked,
     grounds: call.grounds,
     answers: call.answers,

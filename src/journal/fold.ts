@@ -224,6 +224,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     call.replay = data.replay
     call.idempotencyKey = data.idempotencyKey
     if (data.argsKey !== undefined) call.argsKey = data.argsKey
+    call.inputKey = data.inputKey
     if (data.grounds !== undefined) call.grounds = data.grounds
   },
   'tool.end'(draft, { data }) {
@@ -233,7 +234,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     call.state = 'settled'
     countUsage(draft, data.usage)
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
-    if (call.argsKey !== undefined) trackUnknown(draft, call.argsKey, data)
+    trackUnknown(draft, call, data.status)
     open.ended = [...(open.ended ?? []), call.callId]
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
   },
@@ -251,10 +252,11 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
       draft.unknown.filter(({ callId }) => callId !== data.callId),
     )
   },
-  'request.start'({ open }, { seq, data: { requestId, kind, callId, name, from, expiresAt } }) {
+  'request.start'({ open }, { seq, data: { requestId, kind, callId, name, from, expiresAt, inputKey } }) {
     const call = open?.calls.find((candidate) => candidate.callId === callId)
     // A call with an open request has halted, and runs only when started again.
     if (call?.state === 'started') call.state = 'requested'
+    if (call !== undefined && inputKey !== undefined) call.inputKey = inputKey
     open?.requests.push({
       requestId,
       seq,
@@ -347,7 +349,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'effect.end'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
-    if (data.status === 'unknown') trackUnknown(draft, data.callId, data)
+    if (data.status === 'unknown') trackUnknown(draft, { ...data, argsKey: data.callId }, data.status)
   },
   active(draft, { seq, data: { values, chosen = [] } }) {
     const { active = [], activeSince = {} } = draft

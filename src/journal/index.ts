@@ -20,6 +20,7 @@ export { messageCount } from './message-count.ts'
 export { readTrace, readTurn } from './read-trace.ts'
 export type {
   Answer,
+  ArgumentKeys,
   Call,
   OpenTurn,
   Parked,
@@ -32,6 +33,7 @@ export type {
 export {
   beginsAnew,
   hasRound,
+  isSameCall,
   isStarted,
   isUnknown,
   newSession,

@@ -32,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 13
+export const SESSION_FORMAT = 14
 
 export type Session = {
   readonly seq: number
@@ -87,11 +87,16 @@ export type Session = {
   readonly origin?: { readonly parent: string; readonly at: number }
 }
 
-export type UnknownCall = {
+export type UnknownCall = ArgumentKeys & {
   readonly callId: string
-  readonly argsKey: string
   /** The same call was made again since, with a known outcome. */
   readonly repeated?: true
+}
+
+/** Keys of a call's arguments: as written, and as its tool receives them if that differs. */
+export type ArgumentKeys = {
+  readonly argsKey: string
+  readonly inputKey?: string
 }
 
 export type Parked = {
@@ -166,6 +171,8 @@ export type Call = {
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
   readonly argsKey?: string
+  /** As in `tool.start`; of a call that was not started, those that a person was asked about. */
+  readonly inputKey?: string
   /** The hooks before it have run. */
   readonly checked?: true
   /** Its ids were accepted, with these sources. */
@@ -260,6 +267,11 @@ export function isStarted(session: Session, callId: string): boolean {
     stillOpen(session).calls.some((call) => call.callId === callId && call.state === 'started') ||
     effectsOf(session).some((effect) => effect.callId === callId && effect.status === undefined)
   )
+}
+
+/** True for calls that have the same effect: the model may write in two ways what the tool receives as one. */
+export function isSameCall(a: ArgumentKeys, b: ArgumentKeys): boolean {
+  return a.argsKey === b.argsKey || (a.inputKey ?? a.argsKey) === (b.inputKey ?? b.argsKey)
 }
 
 /** True for a call that was settled as unknown, unless it is too old, and for every such effect of the open step. */

@@ -56,13 +56,21 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'model.start': true,
   'model.end': { content: CONTENT, finish: true, model: true, usage: true, error: FAILURE, sent: true },
   'tool.start': {
-    ...{ ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
+    ...{ ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, inputKey: true, replay: true },
     grounds: GROUNDS,
   },
   'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
   'tool.late': SETTLED,
   usage: true,
-  'request.start': { requestId: true, kind: true, from: true, callId: true, name: true, expiresAt: true },
+  'request.start': {
+    requestId: true,
+    kind: true,
+    from: true,
+    callId: true,
+    name: true,
+    expiresAt: true,
+    inputKey: true,
+  },
   'request.end': { requestId: true, how: true, origin: true },
   warning: { code: true, tokens: true, usage: true },
   'turn.end': {

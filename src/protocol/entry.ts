@@ -135,6 +135,8 @@ export interface EntryData {
     readonly idempotencyKey: string
     /** Equal for every call of this tool with these arguments. */
     readonly argsKey?: string
+    /** The same of the arguments as its schema converts them, which the tool receives; absent if equal. */
+    readonly inputKey?: string
     readonly replay: ReplayClass
     /** The source of each id among the arguments. */
     readonly grounds?: readonly Ground[]
@@ -410,6 +412,8 @@ export type RequestData = {
   readonly expiresAt?: number
   /** The subject of the question, such as the call to be approved. */
   readonly about?: JsonObject
+  /** Of an approval: the key of the arguments that the tool would receive. */
+  readonly inputKey?: string
 }
 
 /** `safe`: a started effect without a result may run again, as its tool declares. */

@@ -3,9 +3,17 @@
  * then by the tool's own rule. Every question is opened here.
  */
 import type { MaybePromise } from '../base/index.ts'
-import type { Call } from '../journal/index.ts'
+import { type Call, isSameCall } from '../journal/index.ts'
 import { givenApproval, request } from '../loop/index.ts'
-import { defined, type Principal, patternsOf } from '../protocol/index.ts'
+import {
+  canonical,
+  defined,
+  type EntryOf,
+  type JsonObject,
+  type Principal,
+  patternsOf,
+  type RequestData,
+} from '../protocol/index.ts'
 import {
   type Approvals,
   approvalOf,
@@ -20,13 +28,13 @@ import {
 import { entriesSoFar } from './context-fill.ts'
 import { recordGrounds } from './grounding.ts'
 import { lastOf } from './last-of.ts'
-import type { ReadyCall } from './ready-call.ts'
+import { isReceivedOtherwise, type ReadyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The call if it may start now. Otherwise it was rejected, or a person is asked. */
 export function approved(run: TurnRun, ready: ReadyCall): MaybePromise<ReadyCall | undefined> {
   const given = givenApproval(ready.call)
-  if (given?.approved) return ready.tool.replay === 'never' ? stillApproved(run, ready) : ready
+  if (given?.approved) return stillApproved(run, ready)
   if (given !== undefined) {
     const reason = given.reason === undefined ? '' : ` (${given.reason})`
     reject(run, ready.call, {
@@ -36,9 +44,13 @@ export function approved(run: TurnRun, ready: ReadyCall): MaybePromise<ReadyCall
     if (given.stop) stopTurn(run, ready.call, { by: 'approval', ...defined({ reason: given.reason }) })
     return undefined
   }
-  const { policies } = approvalsOf(run)
-  if (policies.length === 0 && !mayHaveHappened(run, ready) && ready.tool.approve === 'never') return ready
-  return decide(run, ready, policies)
+  if (
+    approvalsOf(run).policies.length === 0 &&
+    !mayHaveHappened(run, ready) &&
+    ready.tool.approve === 'never'
+  )
+    return ready
+  return decide(run, ready)
 }
 
 /** Ends the turn if the person rejected a question of this call in order to stop it. */
@@ -49,12 +61,14 @@ export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
   if (call !== undefined && isStop) stopTurn(run, call, { by: 'approval' })
 }
 
+/** `approved`: the question that a person has agreed to; it is not asked again as long as it stays the same. */
 async function decide(
   run: TurnRun,
   ready: ReadyCall,
-  policies: readonly NamedPolicy[],
+  approved?: EntryOf<'request.start'>,
 ): Promise<ReadyCall | undefined> {
   const { call, tool } = ready
+  const { policies } = approvalsOf(run)
   const decision = policies.length === 0 ? undefined : await decidePolicies(run, ready, policies)
   if (decision?.decision === 'deny') {
     deny(run, call, decision)
@@ -62,45 +76,72 @@ async function decide(
   }
   const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, decision)
   if (asked === undefined) return ready
-  await askFor(run, ready, asked)
+  const question = await withPreview(run, ready, asked)
+  if (approved !== undefined && isSameQuestion(run.redacted(question), approved.data)) return ready
+  if (approved !== undefined) {
+    const message = `${tool.name}: its schema makes other arguments of the call now than it did when a person agreed to it. The person is asked again.`
+    run.draft.append('warning', { code: 'approval-outdated', message })
+  }
+  ask(run, ready, question)
   return undefined
 }
 
-async function askFor(run: TurnRun, ready: ReadyCall, asked: Asked): Promise<void> {
+type ApprovalQuestion = Pick<RequestData, 'prompt'> & { readonly about: JsonObject }
+
+async function withPreview(
+  run: TurnRun,
+  ready: ReadyCall,
+  { question, grants }: Asked,
+): Promise<ApprovalQuestion> {
   const { call, tool } = ready
   const preview = await run.within(previewOf(previewRun(run, ready)))
-  recordGrounds(run, call)
   const about = {
     tool: tool.name,
     args: call.args,
-    ...(asked.grants.length === 0 ? {} : { grants: asked.grants }),
+    ...(grants.length === 0 ? {} : { grants }),
     ...(preview === undefined ? {} : { preview }),
   }
-  const prompt = asked.question
+  return { prompt: question, about }
+}
+
+function isSameQuestion(now: ApprovalQuestion, { prompt, about = {} }: RequestData): boolean {
+  return prompt === now.prompt && canonical(about) === canonical(now.about)
+}
+
+function ask(
+  run: TurnRun,
+  { call, argsKey, inputKey = argsKey }: ReadyCall,
+  question: ApprovalQuestion,
+): void {
+  recordGrounds(run, call)
   const before = call.answers?.filter(({ from }) => from === 'approval').length ?? 0
   const id = before === 0 ? 'approval' : `approval-${before + 1}`
-  request(run, { id, from: 'approval', kind: 'confirmation', prompt, about }, call.callId)
+  request(run, { ...question, id, from: 'approval', kind: 'confirmation', inputKey }, call.callId)
 }
 
 /**
- * The call, unless an identical earlier one became unknown, or got its late result, after the question: then the person
- * is asked once more.
+ * The call, unless the person would be asked something else now: its arguments are converted differently, or an
+ * identical earlier one became unknown, or got its late result, after the question.
  */
 async function stillApproved(run: TurnRun, ready: ReadyCall): Promise<ReadyCall | undefined> {
+  const { call, tool } = ready
   const entries = await entriesSoFar(run)
-  const asked = lastOf(
-    entries,
-    'request.start',
-    ({ data }) => data.callId === ready.call.callId && data.from === 'approval',
-  )
+  const asked = lastOf(entries, 'request.start', ({ data }) => {
+    return data.callId === call.callId && data.from === 'approval'
+  })
+  if (asked !== undefined && isReceivedOtherwise(call, ready)) return decide(run, ready, asked)
+  if (tool.replay !== 'never') return ready
   const since = entries.filter(({ seq }) => seq > (asked?.seq ?? 0))
-  const isSame = (callId: string) =>
-    lastOf(entries, 'tool.start', ({ data }) => data.callId === callId)?.data.argsKey === ready.argsKey
+  const isSame = (callId: string): boolean => {
+    const { argsKey, inputKey } =
+      lastOf(entries, 'tool.start', ({ data }) => data.callId === callId)?.data ?? {}
+    return argsKey !== undefined && isSameCall({ argsKey, ...defined({ inputKey }) }, ready)
+  }
   const late = lastOf(since, 'tool.late', ({ data }) => isSame(data.callId))
   const duplicates = unknownDuplicates(run, ready)
   const isUnknown = lastOf(since, 'tool.end', ({ data }) => duplicates.includes(data.callId)) !== undefined
   if (late === undefined && !isUnknown) return ready
-  await askFor(run, ready, repeatQuestion(ready.tool, late?.data.status))
+  ask(run, ready, await withPreview(run, ready, repeatQuestion(tool, late?.data.status)))
   return undefined
 }
 
@@ -118,10 +159,10 @@ function mayHaveHappened(run: TurnRun, ready: ReadyCall): boolean {
 }
 
 /** The calls of this tool with these arguments that have no known outcome. */
-function unknownDuplicates(run: TurnRun, { tool, argsKey }: ReadyCall): readonly string[] {
+function unknownDuplicates(run: TurnRun, ready: ReadyCall): readonly string[] {
   const { unknown } = run.session
-  if (unknown === undefined || tool.replay !== 'never') return []
-  return unknown.flatMap((other) => (other.argsKey === argsKey && !other.repeated ? [other.callId] : []))
+  if (unknown === undefined || ready.tool.replay !== 'never') return []
+  return unknown.flatMap((other) => (isSameCall(other, ready) && !other.repeated ? [other.callId] : []))
 }
 
 interface Asked {

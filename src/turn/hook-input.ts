@@ -1,7 +1,8 @@
-/** Reads the replies, calls and results for hooks from the window. */
+/** Reads the replies, calls and results for hooks from the window. Hooks get frozen copies: they change by `edit`. */
 import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import { type Entry, type Json, replyText, type ToolCallPart } from '../protocol/index.ts'
+import { frozenCopy } from './frozen-copy.ts'
 import { lastOf } from './last-of.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -11,7 +12,7 @@ export async function lastReply(run: TurnRun): Promise<Reply> {
   const { content = [], finish = '', model, usage } = lastOf(entries, 'model.end')?.data ?? {}
   return {
     text: replyText(content),
-    content,
+    content: frozenCopy(content),
     calls: await pendingHookCalls(run),
     finish,
     ...(model === undefined ? {} : { model }),
@@ -36,7 +37,7 @@ export async function pendingHookCalls(run: TurnRun): Promise<readonly PendingCa
 
 export async function pendingCall(run: TurnRun, { callId, tool, args }: Call): Promise<PendingCall> {
   const description = (await run.tools()).find(({ name }) => name === tool)?.description
-  return { callId, tool, args, ...(description === undefined ? {} : { description }) }
+  return { callId, tool, args: frozenCopy(args), ...(description === undefined ? {} : { description }) }
 }
 
 /** The results of the last round's calls, in the order of the reply; of all calls if none are named. */
@@ -61,9 +62,9 @@ function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPar
   return {
     callId,
     tool,
-    args: start === undefined ? args : start.data.args,
+    args: frozenCopy(start === undefined ? args : start.data.args),
     status,
-    output: edited === undefined ? output : edited,
+    output: frozenCopy(edited === undefined ? output : edited),
     ...(display === undefined ? {} : { display }),
     ...(start === undefined ? {} : { durationMs: end.at - start.at }),
   }

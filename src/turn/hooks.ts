@@ -36,6 +36,7 @@ import {
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent } from './context-fill.ts'
 import type { TurnInfo } from './definition.ts'
+import { frozenCopy } from './frozen-copy.ts'
 import { idsOfTurn } from './ids-of-turn.ts'
 import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -236,7 +237,7 @@ export class Phase {
   #json(value: unknown): Json {
     const json = toJson(value)
     if (json instanceof Error) throw new TypeError(`The edited value is not JSON: ${json.message}`)
-    return json
+    return frozenCopy(json)
   }
 
   #result(output: unknown): Json {
@@ -318,7 +319,7 @@ async function hookContext(run: TurnRun): Promise<Omit<HookContext, 'trace'>> {
     task,
     usage,
     signal: run.interrupted,
-    messages: async () => view.messages(),
+    messages: async () => frozenCopy(await view.messages()),
   }
 }
 

@@ -18,6 +18,7 @@ import {
   type PromptChanges,
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
+import { frozenCopy } from './frozen-copy.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
 import { callResults, lastReply, lastText, pendingHookCalls } from './hook-input.ts'
 import { type DataMaker, isPhaseDue, Phase, runPhase } from './hooks.ts'
@@ -53,7 +54,7 @@ async function promptOf(run: TurnRun): Promise<Prompt> {
   const [tools, own] = await Promise.all([run.tools(), configuredPrompt(run)])
   return {
     system: withRules(run, own) ?? '',
-    messages: await run.scope.view.messages(),
+    messages: frozenCopy(await run.scope.view.messages()),
     tools: tools.map(({ name }) => name),
   }
 }

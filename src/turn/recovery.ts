@@ -1,11 +1,11 @@
 /** Recovers calls that an earlier driver started and did not settle (R3, R4): run again, verified, or unknown. */
 import type { Call } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
-import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
+import { type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
 import { appendResult, callRun } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
-import type { ReadyCall } from './ready-call.ts'
+import { isReceivedOtherwise, type ReadyCall, readyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Settles the calls that it can, and returns those to run again. */
@@ -41,14 +41,15 @@ async function recoverCall(
     settleUnknown(run, call, isKnown ? undefined : FORGOTTEN)
     return undefined
   }
-  const ready = {
-    call,
-    tool: prepared.tool,
-    input: prepared.input,
-    argsKey: call.argsKey ?? argumentsKey(tool, run.redacted(args)),
-  }
+  const now = readyCall(run, call, prepared)
+  const ready = { ...now, argsKey: call.argsKey ?? now.argsKey }
   // The stricter of the stored and the current `replay`.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
+  // Asked about other arguments, `verify` would answer for another effect.
+  if (isReceivedOtherwise(call, now)) {
+    settleUnknown(run, call)
+    return undefined
+  }
   const verified = async () => verifyCall(await callRun(run, ready, credentials))
   const found = prepared.tool.verify && (await run.within(verified()))
   if (found === 'run') return ready

@@ -8,7 +8,7 @@ import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { findCredentials, isCommittedFirst, takeAnswers, waitingFor } from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
-import { argumentsKey, thrownText } from '../tool/index.ts'
+import { thrownText } from '../tool/index.ts'
 import { approved } from './approval.ts'
 import { runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
@@ -17,7 +17,7 @@ import { pendingCall } from './hook-input.ts'
 import { isPhaseDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
-import type { ReadyCall } from './ready-call.ts'
+import { type ReadyCall, readyCall } from './ready-call.ts'
 import { recoverStarted } from './recovery.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -120,9 +120,6 @@ async function prepare(run: TurnRun, requested: Call): Promise<ReadyCall | undef
     run.draft.append('tool.end', { callId, ...prepared.settled })
     return undefined
   }
-  const { tool, input } = prepared
-  // Of the redacted arguments: the same in every process, without secrets.
-  const argsKey = argumentsKey(tool.name, run.redacted(call.args))
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
     reject(
@@ -132,7 +129,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<ReadyCall | undef
     )
     return undefined
   }
-  return approved(run, { call, tool, input, argsKey })
+  return approved(run, readyCall(run, call, prepared))
 }
 
 function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
@@ -159,7 +156,7 @@ async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   return run.call(callId)
 }
 
-function appendStart(run: TurnRun, { call, tool, argsKey }: ReadyCall): void {
+function appendStart(run: TurnRun, { call, tool, argsKey, inputKey }: ReadyCall): void {
   const { callId, args, idempotencyKey, grounds } = call
   run.draft.append('tool.start', {
     callId,
@@ -167,6 +164,7 @@ function appendStart(run: TurnRun, { call, tool, argsKey }: ReadyCall): void {
     args,
     idempotencyKey: idempotencyKey ?? callId,
     argsKey,
+    ...(inputKey === undefined ? {} : { inputKey }),
     replay: tool.replay,
     // A call that asked and runs again has recorded them with its first start.
     ...(grounds === undefined || idempotencyKey !== undefined ? {} : { grounds }),

@@ -7,7 +7,6 @@ import { DEFAULT_LIMITS, dataOf, type Limits, RunBase, storedLimits } from '../l
 import {
   type Entry,
   type EntryData,
-  type Json,
   type JsonObject,
   type Message,
   type SentHashes,
@@ -15,6 +14,7 @@ import {
 } from '../protocol/index.ts'
 import { checkTools, jsonSchema, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { type TurnInfo } from './definition.ts'
+import { frozenCopy } from './frozen-copy.ts'
 import { lastOf } from './last-of.ts'
 import { modelSecrets } from './model-secrets.ts'
 import type { OutputSchema } from './output-schema.ts'
@@ -199,15 +199,6 @@ function isHere(value: unknown): boolean {
 
 function isFromUser(message: Message): message is Extract<Message, { role: 'user' }> {
   return message.role === 'user'
-}
-
-function frozenCopy<T extends Json>(value: T): T
-function frozenCopy(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return Object.freeze((value as readonly Json[]).map((inner) => frozenCopy(inner)))
-  const copy: Record<string, Json | undefined> = { ...(value as JsonObject) }
-  for (const name of Object.keys(copy)) copy[name] = frozenCopy(copy[name] ?? null)
-  return Object.freeze(copy)
 }
 
 const NO_METADATA: JsonObject = Object.freeze({})
