@@ -107,7 +107,7 @@ export class GraphProcess {
     return defineTool({
       name,
       description: `does ${name}`,
-      input: z.object({}),
+      input: z.object({ n: z.number().optional() }),
       ...different,
       run: async (_, { callId, idempotencyKey: key }) => {
         await this.#body.effect({ tool: name, callId, key })
