@@ -39,6 +39,15 @@ describe('the prompt', () => {
     expect(toPrompt({ model: model('v3'), messages: [a, b, c], lines })).toEqual(anew([a, b, c]))
   })
 
+  it('keeps what it made of the messages around one that changed', () => {
+    const lines = new PromptLines()
+    const say = (text: string): Message => ({ role: 'user', content: text })
+    const [first, last] = [say('a'), say('c')]
+    const before = toPrompt({ model: model(), messages: [first, say('b'), last], lines })
+    const after = toPrompt({ model: model(), messages: [first, say('B'), last], lines })
+    expect(after.map((message, at) => message === before[at])).toEqual([true, false, true])
+  })
+
   it('is the same when the window has moved, with its hash', () => {
     const message = fc.oneof(
       fc.constantFrom('', 'hi').map((content): Message => ({ role: 'user', content })),

@@ -58,24 +58,23 @@ interface Line {
   hash: string | undefined
 }
 
-/** A message with its line, undefined if it is left out; `end` is the number of lines after it. */
-interface Projected {
-  readonly message: Message
-  readonly line: Line | undefined
-  end: number
-}
-
 /**
  * The lines of a conversation's last prompt. A window grows at its end and moves forward, so most of them are in the next
- * one, with their hashes. The content of a line depends only on its message, the model and the interface version.
+ * one, with their hashes. The content of a line depends only on its message, the model and the interface version. Kept
+ * as lists side by side: comparing a window with them reads no message.
  */
 export class PromptLines {
   /** True if a provider attached metadata to a part, such as the name of an item. */
   hasOptions = false
   #name = ''
   #version = ''
-  #projected: Projected[] = []
+  /** The messages, the line of each, undefined if it is left out, and the number of lines after each. */
+  #messages: Message[] = []
+  #own: (Line | undefined)[] = []
+  #ends: number[] = []
+  /** The lines, with those that stand between messages, and the prompt that they are. */
   #lines: Line[] = []
+  #prompt: PromptMessage[] = []
   /** The hashes of the first lines, one after the other, as far as requested. */
   #hashes = ''
 
@@ -86,15 +85,15 @@ export class PromptLines {
     this.#name = name
     this.#version = model.specificationVersion
     this.#moveTo(messages[0])
-    this.#keepFirst(this.#countSame(messages))
-    for (let i = this.#projected.length; i < messages.length; i++) {
+    const dropped = this.#keepFirst(this.#countSame(messages))
+    for (let i = this.#messages.length; i < messages.length; i++) {
       const message = messages[i] as Message
-      this.#add(message, this.#lineOf(message, model))
+      this.#add(message, dropped?.get(message) ?? this.#lineOf(message, model))
     }
   }
 
   messages(): PromptMessage[] {
-    return this.#lines.map(({ message }) => message)
+    return this.#prompt.slice()
   }
 
   hashes(): string {
@@ -108,45 +107,60 @@ export class PromptLines {
 
   /** Drops the messages before this one. */
   #moveTo(first: Message | undefined): void {
-    const at = this.#projected.findIndex(({ message }) => message === first)
+    const at = first === undefined ? -1 : this.#messages.indexOf(first)
     if (at <= 0) return
-    const later = this.#projected.slice(at)
-    const start = this.#projected[at - 1]?.end ?? 0
+    const messages = this.#messages.slice(at)
+    const own = this.#own.slice(at)
+    const start = this.#ends[at - 1] ?? 0
     const line = this.#lines[start]
     if (line?.message.role === 'assistant' || line === GO_ON_LINE) {
       // It has another line before it once it is first.
       this.#keepFirst(0)
-      for (const { message, line: own } of later) this.#add(message, own)
+      for (const [i, message] of messages.entries()) this.#add(message, own[i])
       return
     }
-    for (const projected of later) projected.end -= start
-    this.#projected = later
+    this.#messages = messages
+    this.#own = own
+    this.#ends = this.#ends.slice(at).map((end) => end - start)
     this.#lines.splice(0, start)
+    this.#prompt.splice(0, start)
     this.#hashes = this.#hashes.slice(start * HASH_LENGTH)
   }
 
   #countSame(messages: readonly Message[]): number {
     let same = 0
-    while (same < this.#projected.length && this.#projected[same]?.message === messages[same]) same += 1
+    while (same < this.#messages.length && this.#messages[same] === messages[same]) same += 1
     return same
   }
 
-  #keepFirst(count: number): void {
-    if (count === this.#projected.length) return
-    this.#projected.length = count
-    this.#lines.length = this.#projected[count - 1]?.end ?? 0
-    this.#hashes = this.#hashes.slice(0, this.#lines.length * HASH_LENGTH)
+  /** The lines of the messages that are dropped: compacted results change some messages in the middle, and no others. */
+  #keepFirst(count: number): ReadonlyMap<Message, Line | undefined> | undefined {
+    if (count === this.#messages.length) return undefined
+    const messages = this.#messages.splice(count)
+    const own = this.#own.splice(count)
+    this.#ends.length = count
+    const end = this.#ends[count - 1] ?? 0
+    this.#lines.length = end
+    this.#prompt.length = end
+    this.#hashes = this.#hashes.slice(0, end * HASH_LENGTH)
+    return new Map(messages.map((message, i) => [message, own[i]]))
   }
 
   #add(message: Message, line: Line | undefined): void {
-    const lines = this.#lines
-    const before = lines.at(-1)?.message.role
+    const before = this.#prompt.at(-1)?.role
     if (line !== undefined) {
-      if (message.role === 'assistant' && before === undefined) lines.push(LEFT_OUT)
-      if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON_LINE)
-      lines.push(line)
+      if (message.role === 'assistant' && before === undefined) this.#push(LEFT_OUT)
+      if (message.role === 'assistant' && before === 'assistant') this.#push(GO_ON_LINE)
+      this.#push(line)
     }
-    this.#projected.push({ message, line, end: lines.length })
+    this.#messages.push(message)
+    this.#own.push(line)
+    this.#ends.push(this.#lines.length)
+  }
+
+  #push(line: Line): void {
+    this.#lines.push(line)
+    this.#prompt.push(line.message)
   }
 
   #lineOf(message: Message, model: LanguageModel): Line | undefined {
