@@ -94,10 +94,11 @@ function settledBy(
   // Every value takes at least one byte.
   const bounds = { values: Math.max(tool.maxResultBytes, FEWEST_VALUES), isExact: tool['~kind'] === 'step' }
   const json = toJson(valid.value, bounds)
+  if (json instanceof JsonProblem && json.kind === 'question') return questionInside(tool, json, secrets)
   if (json instanceof JsonProblem)
     return unusable(
       tool,
-      json.isTooMuch ? 'too-large' : 'not-json',
+      json.kind === 'too-much' ? 'too-large' : 'not-json',
       secrets.cut(`it cannot be written as JSON: ${json.message}`, LONGEST_WHY),
     )
   const output = secrets.json(json)
@@ -127,7 +128,9 @@ async function validOutput(
 ): Promise<Valid> {
   // A schema visits every reference, so shared values could unfold without end.
   const json = toJson(value)
-  if (json instanceof JsonProblem && json.isTooMuch) return { issues: [json.message] }
+  if (json instanceof JsonProblem && json.kind === 'too-much') return { issues: [json.message] }
+  // The schema may leave the question out, and it would be lost.
+  if (json instanceof JsonProblem && json.kind === 'question') return { value }
   try {
     const checked = await output['~standard'].validate(value)
     return checked.issues === undefined ? checked : { issues: issueLines(checked.issues) }
@@ -175,6 +178,11 @@ function unusable(tool: Tool, code: CallErrorCode, why: string): Settled {
     code,
     error: `${isStep ? `Step ${tool.name}` : subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.${isStep ? ' It is not done again.' : ''}`,
   })
+}
+
+function questionInside(tool: Tool, { message }: JsonProblem, secrets: Redactor): Settled {
+  const why = `in its result, ${message}, and only a question that is returned by itself is asked: return ask({ … }), or ask([ … ]) for several`
+  return badQuestion(tool, why, secrets)
 }
 
 async function questionsOf(

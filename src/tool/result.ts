@@ -13,11 +13,9 @@ import {
   type Sighting,
   type Usage,
 } from '../protocol/index.ts'
+import { ASK, RESULT, USED } from './result-marks.ts'
 import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
 
-const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
-const ASK: unique symbol = Symbol.for('holdfast.ask')
-const USED: unique symbol = Symbol.for('holdfast.ask.usage')
 /** Marks a question that the runtime passes on from a conversation below. No tool has the symbol. */
 export const FROM_BELOW: unique symbol = Symbol('holdfast.ask.below')
 
