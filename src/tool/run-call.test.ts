@@ -528,36 +528,6 @@ describe('a tool that asks', () => {
   })
 
   it.each([
-    ['a list', (question: unknown) => [question], '`[0]`'],
-    ['an object', (question: unknown) => ({ rows: [{ when: question }] }), '`rows[0].when`'],
-    ['a result for people', (question: unknown) => toolResult(question, 'x'), 'it'],
-  ])('asks nobody, and fails, where its question is inside of %s', async (_, inside, where) => {
-    const failed = { kind: 'settled', status: 'error', output: { code: 'invalid-question' } }
-    const why = expect.stringContaining(`in its result, ${where} is a question of ask()`) as string
-    const question = ask({ kind: 'text', prompt })
-    const output = { ...failed.output, error: why }
-    expect(await ends(() => inside(question))).toMatchObject({ ...failed, output })
-    expect(await ends(() => inside(question), { output: z.unknown() })).toMatchObject({ ...failed, output })
-  })
-
-  it('asks nobody, and fails, if it yields its question or throws it', async () => {
-    let isClosed = false
-    const end = await ends(async function* () {
-      try {
-        yield ask({ kind: 'text', prompt }) as never
-      } finally {
-        isClosed = true
-      }
-    })
-    expect(end).toMatchObject({ status: 'error', output: { error: expect.stringContaining('Return it') } })
-    expect(isClosed).toBe(true)
-    const thrown = await ends(() => {
-      throw ask({ kind: 'text', prompt })
-    })
-    expect(thrown).toMatchObject({ output: { error: expect.stringContaining('a question of ask()') } })
-  })
-
-  it.each([
     [{ schema: { $ref: '#/nowhere' } }, /its schema cannot be used: Unresolved \$ref/],
     [{ schema: z.date() }, /The schema cannot be written as JSON Schema/],
     [{ about: { on: [new Map() as unknown as Json] } }, /`about\.on\[0\]` is a value of type Map/],
