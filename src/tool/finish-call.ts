@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
   MAX_OUTPUT_BYTES,
+  quote,
   type RequestData,
   type Sighting,
   type Usage,
@@ -24,7 +25,7 @@ import {
   type ToolResult,
   usageBelow,
 } from './result.ts'
-import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
+import { isStandardSchema, issueLines, jsonSchemaOf, validate } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
@@ -76,10 +77,10 @@ export function finishThrow(
 
 function result(context: FinishContext, returned: unknown): MaybePromise<Settled> {
   const wrapped: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
-  const { tool, secrets = NO_SECRETS } = context
+  const { tool } = context
   return tool.output === undefined
     ? settledBy(context, wrapped, { value: wrapped.data })
-    : validOutput(tool.output, wrapped.data, secrets).then((valid) => settledBy(context, wrapped, valid))
+    : validOutput(context, tool.output, wrapped.data).then((valid) => settledBy(context, wrapped, valid))
 }
 
 type Valid = { readonly value: unknown } | { readonly issues: readonly string[] }
@@ -122,9 +123,9 @@ function redactSighting(sighting: Sighting, secrets: Redactor): Sighting {
 }
 
 async function validOutput(
+  { tool, secrets }: FinishContext,
   output: NonNullable<Tool['output']>,
   value: unknown,
-  secrets: Redactor,
 ): Promise<Valid> {
   // A schema visits every reference, so shared values could unfold without end.
   const json = toJson(value)
@@ -132,10 +133,10 @@ async function validOutput(
   // The schema may leave the question out, and it would be lost.
   if (json instanceof JsonProblem && json.kind === 'question') return { value }
   try {
-    const checked = await output['~standard'].validate(value)
+    const checked = await validate(output, value, `The \`output\` schema of tool ${quote(tool.name)}`)
     return checked.issues === undefined ? checked : { issues: issueLines(checked.issues) }
   } catch (error) {
-    return { issues: [`it cannot be checked: ${thrown(error, secrets).error}`] }
+    return { issues: [`it cannot be checked: ${thrown(error, secrets).error.replace(/\.$/, '')}`] }
   }
 }
 
