@@ -158,7 +158,7 @@ export class Attempt implements StepCaller {
     const { input: schema, name } = this.node
     const sent = structuredClone(this.task.input)
     if (schema === undefined) return sent
-    const read = await readInput(schema, sent)
+    const read = await readInput(schema, sent, `The \`input\` schema of ${name}`)
     if (read.problem === undefined) return read.value
     const advice = sent === undefined ? ` Run it with new Send(${quote(name)}, input).` : ''
     throw new HoldfastError('invalid-update', {
@@ -369,7 +369,9 @@ export class Attempt implements StepCaller {
 
 /** The stored JSON Schema has checked the answer; a schema library may check more, or transform it. */
 async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadInput> {
-  return isStandardSchema(schema) ? readInput(schema, value) : { value: answerTo(kind, value) }
+  return isStandardSchema(schema)
+    ? readInput(schema, value, 'The `schema` of a question')
+    : { value: answerTo(kind, value) }
 }
 
 /** Drops all other fields: they are not stored. */

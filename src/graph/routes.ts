@@ -89,7 +89,11 @@ async function routeTargets(
 /** Stored as sent: the node reads it by its schema again, which may transform it. */
 async function checkSent(source: string, node: NodeDefinition | undefined, input: unknown): Promise<void> {
   if (node?.input === undefined) return
-  const { problem } = await readInput(node.input, structuredClone(input))
+  const { problem } = await readInput(
+    node.input,
+    structuredClone(input),
+    `The \`input\` schema of ${node.name}`,
+  )
   if (problem === undefined) return
   throw new HoldfastError('route-failed', {
     message: `The input that the route after ${source} sends to ${node.name} is invalid: ${problem}.`,

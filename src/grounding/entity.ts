@@ -9,11 +9,13 @@ import {
   ENTITY_MARK,
   type GroundSource,
   HoldfastError,
+  invalidOption,
   type JsonObject,
   type OptionRules,
   quote,
   type Selection,
   type Sighting,
+  shown,
 } from '../protocol/index.ts'
 import { type RowFields, type Rows, sightingsIn } from './rows.ts'
 import { wordsOf } from './text-normalize.ts'
@@ -268,9 +270,24 @@ function checkOptions(name: string, options: EntityOptions): void {
     throw invalid(name, '`lookup` must be the name of a tool')
   if (key !== undefined && !(Array.isArray(key) && key.length > 1 && key.every(isKeyPart)))
     throw invalid(name, '`key` must be a list of two or more names, of letters, digits, _ and -')
+  const strange = Object.entries(options.called ?? {}).find(([, called]) => !isNoun(called))
+  if (strange !== undefined)
+    throw invalid(name, `\`called.${strange[0]}\` must be a noun, or { one, many, active }`)
   const unknownSource = sources?.find((source) => !SOURCES.includes(source))
   if (unknownSource !== undefined)
     throw invalid(name, `${quote(unknownSource)} is no source; there are ${SOURCES.join(', ')}`)
+}
+
+const DETAILS: OptionRules<SelectionDetails> = {
+  label: null,
+  labels: 'a list',
+  parent: null,
+  by: ['person', 'program', 'tool'],
+}
+
+function isNoun(called: unknown): boolean {
+  const { one } = (called ?? {}) as Partial<Called>
+  return [called, one].some((noun) => typeof noun === 'string' && noun !== '')
 }
 
 function isKeyPart(part: unknown): boolean {
@@ -316,13 +333,16 @@ function plurals(word: string): readonly string[] {
   return word.endsWith('y') ? [`${word}s`, `${word.slice(0, -1)}ies`] : [`${word}s`, `${word}x`, `${word}es`]
 }
 
-function selectionOf(
-  name: string,
-  id: Parameters<Entity['select']>[0],
-  { label, labels, parent, by }: SelectionDetails,
-): Selection {
+function selectionOf(name: string, id: Parameters<Entity['select']>[0], about: SelectionDetails): Selection {
+  const place = `select() of the entity ${quote(name)}`
+  checkNames(about, { place, options: DETAILS })
+  const { label, labels, parent, by } = about
   if (id === undefined) return { entity: name }
-  const ids = (Array.isArray(id) ? (id as readonly (string | number)[]) : [id as string | number]).map(String)
+  const given = Array.isArray(id) ? (id as readonly (string | number)[]) : [id as string | number]
+  for (const each of given as readonly unknown[])
+    if (typeof each !== 'string' && typeof each !== 'number')
+      throw invalidOption(place, `takes ids, each a text or a number, not ${shown(each)}`)
+  const ids = given.map(String)
   const [first] = ids
   return {
     entity: name,

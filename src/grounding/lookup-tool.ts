@@ -19,7 +19,7 @@ import {
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
 import { type Entity, isEntity } from './entity.ts'
 import { type Candidate, candidate, optionTexts } from './readings.ts'
-import { type RowFields, sightingsIn } from './rows.ts'
+import { checkFields, type RowFields, sightingsIn } from './rows.ts'
 import { nearest } from './suggestions.ts'
 import { isTypoOf } from './text-normalize.ts'
 import type { GroundedTool } from './tool-grounding.ts'
@@ -55,7 +55,7 @@ const LOOKUP: OptionSet<LookupOptions<unknown>> = {
     fields: 'an object',
     byMeaning: 'true or false',
     select: 'true or false',
-    most: null,
+    most: { least: 1 },
   },
   foreign: { limit: 'most', semantic: 'byMeaning' },
 }
@@ -84,6 +84,7 @@ export function lookupTool<Row>(
     )
   const noun = entity.called['en']?.one ?? entity.name
   const { fields = { id: 'id', label: 'label' }, most = 10 } = options
+  checkFields('`fields` of lookupTool()', fields)
   const tool = defineTool({
     name: options.name ?? `find_${entity.name.toLowerCase()}`,
     description:

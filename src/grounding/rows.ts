@@ -1,5 +1,13 @@
 /** Reads sightings from the rows of a result: ids with their labels and parents. */
-import { defined, type Sighting } from '../protocol/index.ts'
+import {
+  checkOptions,
+  defined,
+  invalidOption,
+  type OptionRules,
+  quote,
+  type Sighting,
+  shown,
+} from '../protocol/index.ts'
 import { matchesIn } from './mentions.ts'
 
 /**
@@ -16,6 +24,33 @@ export interface RowFields<Row> {
   readonly parent?: RowField<Row>
   /** `id` is a text, and each part of it that fits the entity's `pattern` is an id. */
   readonly matches?: true
+}
+
+const FIELDS: OptionRules<RowFields<unknown>> = {
+  id: null,
+  label: null,
+  detail: null,
+  parent: null,
+  matches: 'true or false',
+}
+
+/** Throws `invalid-option` for fields that no row can be read by, which would show nothing. */
+export function checkFields(place: string, fields: unknown): void {
+  checkOptions(fields, { place, options: FIELDS, foreign: { key: 'id', name: 'label', title: 'label' } })
+  const { matches: _, ...named } = fields as Partial<RowFields<unknown>>
+  if (named.id === undefined) throw invalidOption(place, "needs an `id`, such as { id: 'id', label: 'name' }")
+  for (const [name, field] of Object.entries(named))
+    if (field !== undefined && !isField(field))
+      throw invalidOption(
+        `\`${name}\` of ${place}`,
+        `must be the name of a field, a list of names, or a function of the row, not ${shown(field)}`,
+      )
+}
+
+function isField(field: unknown): boolean {
+  if (typeof field === 'function') return true
+  const names: unknown[] = [field].flat()
+  return names.length > 0 && names.every((name) => typeof name === 'string' && name !== '')
 }
 
 /** The entity of the rows: its name and pattern. */
@@ -47,6 +82,10 @@ export function sightingsIn<Row>(
   rows: Rows<Row>,
   { input, ...fields }: RowFields<Row> & { readonly input?: unknown },
 ): readonly Sighting[] {
+  const rowsOf = `rows() of the entity ${quote(entity.name)}`
+  checkFields(rowsOf, fields)
+  if (typeof rows !== 'string' && (typeof rows !== 'object' || (rows as unknown) === null))
+    throw invalidOption(rowsOf, `needs rows, not ${shown(rows)}`)
   const placed = placedRows(rows)
   if (typeof rows !== 'string') noteMissingField(entity, placed, fields.id as RowField<unknown>)
   return sightingsAt(entity, placed, { ...fields, input } as RowFields<unknown>)

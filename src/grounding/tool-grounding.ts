@@ -3,13 +3,18 @@
  * without entities, such as those of another program.
  */
 import {
+  checkOptions,
   ENTITY_MARK,
   HoldfastError,
+  invalidOption,
+  isObject,
   type Json,
   type JsonObject,
+  type OptionSet,
   quote,
   type Selection,
   type Sighting,
+  shown,
 } from '../protocol/index.ts'
 import {
   markNames,
@@ -21,8 +26,8 @@ import {
   type ToolGrounding,
   thrownText,
 } from '../tool/index.ts'
-import { type Entities, type Entity, type EntityMark, readMark } from './entity.ts'
-import { type RowFields, sightingsByPlace, textOf, withRowProblems } from './rows.ts'
+import { type Entities, type Entity, type EntityMark, isEntity, readMark } from './entity.ts'
+import { checkFields, type RowFields, sightingsByPlace, textOf, withRowProblems } from './rows.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -139,11 +144,18 @@ export interface ToolMapping<In = unknown, Out = unknown> {
   readonly selects?: (output: Out, input: In) => readonly Selection[]
 }
 
+const MAPPING: OptionSet<ToolMapping> = {
+  place: 'grounded()',
+  options: { input: 'an object', returns: null, unmarkedIds: ['judge', 'allow'], selects: 'a function' },
+  foreign: { parameters: 'input', output: 'returns', outputs: 'returns' },
+}
+
 /**
  * The same tool, with marks in its schema and the grounding of its output. Throws `invalid-option` if the schema lacks a
- * path: a guard on a missing path would guard nothing.
+ * path, and for a mapping that says nothing: a guard on a missing path would guard nothing.
  */
 export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, Out>): GroundedTool<In, Out> {
+  checkMapping(tool, mapping)
   const { input = {}, returns, selects, unmarkedIds } = mapping
   const parameters = Object.entries(input).reduce<JsonObject>((schema, [place, given]) => {
     const mark = entityName(given, { tool: tool.name, place })
@@ -175,6 +187,44 @@ export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, 
         : { selects: selects as (output: Json, input: unknown) => readonly Selection[] }),
     },
   })
+}
+
+function checkMapping(tool: unknown, mapping: unknown): void {
+  const { run, parameters } = (tool ?? {}) as Partial<Tool>
+  if (typeof run !== 'function' || !isObject(parameters))
+    throw invalidOption('grounded()', `needs a tool first, not ${shown(tool)}; make it with defineTool()`)
+  checkOptions(mapping, MAPPING)
+  const { input, returns, ...others } = mapping as ToolMapping
+  if ([input, returns, ...Object.values(others)].every((value) => value === undefined))
+    throw invalidOption('grounded()', 'needs `input`, `returns`, `selects` or `unmarkedIds` second')
+  checkPlaces('input', input)
+  if (typeof returns === 'function' || returns === undefined) return
+  if (!isObject(returns as unknown))
+    throw invalidOption(
+      '`returns` of grounded()',
+      `must be a function or rows by place, such as { 'orders[]': { entity: order, id: 'id' } }, not ${shown(returns)}`,
+    )
+  checkPlaces('returns', returns)
+  for (const [place, rows] of Object.entries(returns)) checkRows(`${quote(place)} of grounded()`, rows)
+}
+
+function checkPlaces(option: string, value: object | undefined): void {
+  if (value !== undefined && Object.keys(value).length === 0)
+    throw invalidOption(
+      `\`${option}\` of grounded()`,
+      'has no place, so it would guard nothing; leave it out',
+    )
+}
+
+function checkRows(place: string, rows: unknown): void {
+  const all = [rows].flat()
+  if (all.length === 0) throw invalidOption(place, 'has no rows; leave it out')
+  for (const one of all) {
+    const { entity, ...fields } = (isObject(one) ? one : {}) as Partial<RowMapping>
+    checkFields(place, isObject(one) ? fields : one)
+    if (!isEntity(entity))
+      throw invalidOption(place, `needs an \`entity\` made by entity(), not ${shown(entity)}`)
+  }
 }
 
 /** Untyped programs may pass anything; a path without a known entity would be unguarded. */

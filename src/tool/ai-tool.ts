@@ -159,11 +159,15 @@ function inputOf(
 
 function byAi(validate: (value: unknown) => unknown): StandardSchema['~standard']['validate'] {
   return async (value) => {
-    const result = (await validate(value)) as {
-      readonly success: boolean
-      readonly value?: unknown
-      readonly error?: { readonly message?: string }
-    }
+    const result = (await validate(value)) as
+      | {
+          readonly success?: unknown
+          readonly value?: unknown
+          readonly error?: { readonly message?: string }
+        }
+      | undefined
+    // Without a verdict, the schema is broken: `validate` says so.
+    if (typeof result?.success !== 'boolean') return undefined as never
     if (result.success) return { value: result.value }
     return { issues: [{ message: result.error?.message ?? 'It does not fit.' }] }
   }

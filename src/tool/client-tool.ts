@@ -1,8 +1,8 @@
 /** A tool that the caller runs: its call waits as a request, and the answer to the request is its result. */
-import { isObject, type Json, type JsonObject } from '../protocol/index.ts'
+import { checkMs, invalidOption, isObject, type Json, type JsonObject, shown } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { ask, DEFAULT_NAME, toolResult } from './result.ts'
-import { jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
+import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
 
 /** A tool without `run`. */
@@ -23,6 +23,7 @@ export type ClientToolDefinition<S extends StandardSchema> = Omit<
 export function clientTool<S extends StandardSchema>(
   definition: ClientToolDefinition<S>,
 ): Tool<SchemaOutput<S>, Json> {
+  checkClientTool(definition)
   const { expiresInMs, output, ...rest } = definition
   const schema = output === undefined ? undefined : answerSchema(output)
   const { name } = rest
@@ -43,6 +44,24 @@ export function clientTool<S extends StandardSchema>(
       })
     },
   })
+}
+
+/** The caller runs it, under its own rules. */
+const CALLERS = ['run', 'replay', 'verify', 'timeoutMs']
+
+function checkClientTool(definition: unknown): void {
+  if (!isObject(definition as object))
+    throw invalidOption('clientTool()', `takes { name, description, input }, not ${shown(definition)}`)
+  const { output, expiresInMs, ...rest } = definition as Readonly<Record<string, unknown>>
+  const callers = CALLERS.find((option) => rest[option] !== undefined)
+  if (callers !== undefined)
+    throw invalidOption('clientTool()', `takes no \`${callers}\`: the caller runs it`)
+  if (output !== undefined && !isStandardSchema(output))
+    throw invalidOption(
+      '`output` of clientTool()',
+      `must be a schema such as z.object({ … }), not ${shown(output)}`,
+    )
+  if (expiresInMs !== undefined) checkMs('expiresInMs', expiresInMs, 1)
 }
 
 const FAILURE: JsonObject = {

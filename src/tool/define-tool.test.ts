@@ -68,7 +68,7 @@ describe('a tool', () => {
     [{ approve: true as unknown as 'always' }, "`approve` must be 'always', 'never' or a function."],
     [{ verify: true as never }, '`verify` is no function.'],
     [{ display: 'text' as never }, '`display` is no function.'],
-    [{ parameters: 'none' as never }, '`parameters` is no JSON Schema.'],
+    [{ parameters: 'none' as never }, '`parameters` is no JSON Schema; a schema of'],
     [{ timeoutMs: 0 }, '`timeoutMs` must be a number above 0.'],
     [{ maxResultBytes: Number.NaN }, '`maxResultBytes` must be a number above 0.'],
   ])('is refused with %o', (wrong, message) => {

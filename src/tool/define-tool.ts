@@ -9,6 +9,7 @@ import {
 } from '../protocol/index.ts'
 import { markAfterConversion, markNames, markProblem } from './check-marks.ts'
 import {
+  isJsonSchema,
   isStandardSchema,
   jsonSchemaOf,
   outputJsonSchemaOf,
@@ -142,8 +143,8 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
   const { unmarkedIds } = definition
   if (unmarkedIds !== undefined && unmarkedIds !== 'judge' && unmarkedIds !== 'allow')
     throw refuse("`unmarkedIds` must be 'judge' or 'allow'")
-  if (parameters !== undefined && (typeof parameters !== 'object' || parameters === null))
-    throw refuse('`parameters` is no JSON Schema')
+  if (parameters !== undefined && !isJsonSchema(parameters))
+    throw refuse('`parameters` is no JSON Schema; a schema of Zod, Valibot or ArkType belongs into `input`')
   for (const field of ['timeoutMs', 'maxResultBytes'] as const) {
     const value = definition[field]
     if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value) && value > 0)) {

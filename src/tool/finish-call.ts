@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
   MAX_OUTPUT_BYTES,
+  quote,
   type RequestData,
   type Sighting,
   type Usage,
@@ -24,7 +25,7 @@ import {
   type ToolResult,
   usageBelow,
 } from './result.ts'
-import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
+import { isStandardSchema, issueLines, jsonSchemaOf, validate } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
@@ -76,10 +77,10 @@ export function finishThrow(
 
 function result(context: FinishContext, returned: unknown): MaybePromise<Settled> {
   const wrapped: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
-  const { tool, secrets = NO_SECRETS } = context
+  const { tool } = context
   return tool.output === undefined
     ? settledBy(context, wrapped, { value: wrapped.data })
-    : validOutput(tool.output, wrapped.data, secrets).then((valid) => settledBy(context, wrapped, valid))
+    : validOutput(context, tool.output, wrapped.data).then((valid) => settledBy(context, wrapped, valid))
 }
 
 type Valid = { readonly value: unknown } | { readonly issues: readonly string[] }
@@ -94,10 +95,11 @@ function settledBy(
   // Every value takes at least one byte.
   const bounds = { values: Math.max(tool.maxResultBytes, FEWEST_VALUES), isExact: tool['~kind'] === 'step' }
   const json = toJson(valid.value, bounds)
+  if (json instanceof JsonProblem && json.kind === 'question') return questionInside(tool, json, secrets)
   if (json instanceof JsonProblem)
     return unusable(
       tool,
-      json.isTooMuch ? 'too-large' : 'not-json',
+      json.kind === 'too-much' ? 'too-large' : 'not-json',
       secrets.cut(`it cannot be written as JSON: ${json.message}`, LONGEST_WHY),
     )
   const output = secrets.json(json)
@@ -121,18 +123,20 @@ function redactSighting(sighting: Sighting, secrets: Redactor): Sighting {
 }
 
 async function validOutput(
+  { tool, secrets }: FinishContext,
   output: NonNullable<Tool['output']>,
   value: unknown,
-  secrets: Redactor,
 ): Promise<Valid> {
   // A schema visits every reference, so shared values could unfold without end.
   const json = toJson(value)
-  if (json instanceof JsonProblem && json.isTooMuch) return { issues: [json.message] }
+  if (json instanceof JsonProblem && json.kind === 'too-much') return { issues: [json.message] }
+  // The schema may leave the question out, and it would be lost.
+  if (json instanceof JsonProblem && json.kind === 'question') return { value }
   try {
-    const checked = await output['~standard'].validate(value)
+    const checked = await validate(output, value, `The \`output\` schema of tool ${quote(tool.name)}`)
     return checked.issues === undefined ? checked : { issues: issueLines(checked.issues) }
   } catch (error) {
-    return { issues: [`it cannot be checked: ${thrown(error, secrets).error}`] }
+    return { issues: [`it cannot be checked: ${thrown(error, secrets).error.replace(/\.$/, '')}`] }
   }
 }
 
@@ -175,6 +179,11 @@ function unusable(tool: Tool, code: CallErrorCode, why: string): Settled {
     code,
     error: `${isStep ? `Step ${tool.name}` : subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.${isStep ? ' It is not done again.' : ''}`,
   })
+}
+
+function questionInside(tool: Tool, { message }: JsonProblem, secrets: Redactor): Settled {
+  const why = `in its result, ${message}, and only a question that is returned by itself is asked: return ask({ … }), or ask([ … ]) for several`
+  return badQuestion(tool, why, secrets)
 }
 
 async function questionsOf(

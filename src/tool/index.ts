@@ -59,7 +59,7 @@ export type {
   StandardResult,
   StandardSchema,
 } from './standard-schema.ts'
-export { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
+export { isStandardSchema, issueLines, jsonSchemaOf, validate } from './standard-schema.ts'
 export { thrownText } from './thrown.ts'
 export { toJson } from './to-json.ts'
 export type {

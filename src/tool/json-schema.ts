@@ -1,11 +1,18 @@
 /** JSON Schema: validates values, and adapts it to Standard Schema. The validator is loaded on first use. */
-import type { Json, JsonObject } from '../protocol/index.ts'
-import type { StandardIssue, StandardSchema } from './standard-schema.ts'
+import { invalidOption, type Json, type JsonObject, shown } from '../protocol/index.ts'
+import { isJsonSchema, isStandardSchema, type StandardIssue, type StandardSchema } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
 /** For tools whose arguments are described by JSON Schema only, such as those of another program. */
 export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchema<T> {
+  if (!isJsonSchema(schema))
+    throw invalidOption(
+      'jsonSchema()',
+      isStandardSchema(schema)
+        ? 'takes JSON Schema, and this is a schema of a library; give it as it is'
+        : `takes JSON Schema as an object, not ${shown(schema)}`,
+    )
   let loaded: Promise<SchemaCheck> | undefined
   return {
     '~standard': {

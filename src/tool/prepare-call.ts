@@ -9,7 +9,7 @@ import {
   quote,
   shown,
 } from '../protocol/index.ts'
-import { issueLines, type StandardResult } from './standard-schema.ts'
+import { issueLines, type StandardResult, validate } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
@@ -91,7 +91,7 @@ function validated(tool: Tool, args: Json): MaybePromise<StandardResult<unknown>
   })
   try {
     // A model may send nothing at all instead of empty arguments.
-    const result = tool.input['~standard'].validate(args ?? {})
+    const result = validate(tool.input, args ?? {}, `The \`input\` schema of tool ${quote(tool.name)}`)
     return isPromise(result) ? Promise.resolve(result).catch(unchecked) : result
   } catch (error) {
     return unchecked(error)

@@ -13,11 +13,9 @@ import {
   type Sighting,
   type Usage,
 } from '../protocol/index.ts'
-import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
+import { ASK, RESULT, USED } from './result-marks.ts'
+import { isJsonSchema, isStandardSchema, type StandardSchema } from './standard-schema.ts'
 
-const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
-const ASK: unique symbol = Symbol.for('holdfast.ask')
-const USED: unique symbol = Symbol.for('holdfast.ask.usage')
 /** Marks a question that the runtime passes on from a conversation below. No tool has the symbol. */
 export const FROM_BELOW: unique symbol = Symbol('holdfast.ask.below')
 
@@ -192,7 +190,7 @@ function checkRequest(request: AskRequest): void {
   for (const [name, owners, rest] of OWNED)
     if (request[name] !== undefined && request[name] !== false && !owners.includes(kind))
       throw invalid(`\`${name}\` ${rest}, not to a question of kind ${kind}`, 'Leave it out')
-  if (schema !== undefined && !isStandardSchema(schema) && (typeof schema !== 'object' || schema === null)) {
+  if (schema !== undefined && !isStandardSchema(schema) && !isJsonSchema(schema)) {
     throw invalid('the schema is no schema', 'Give a Standard Schema or JSON Schema')
   }
   if (expiresInMs !== undefined && !(expiresInMs > 0)) {

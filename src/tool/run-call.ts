@@ -4,9 +4,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isPromise, type Timer } from '../base/index.ts'
-import { defined, type InputOrigin, type Json } from '../protocol/index.ts'
+import { defined, HoldfastError, type InputOrigin, type Json } from '../protocol/index.ts'
 import { type CallEnd, finishReturn, finishThrow, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
+import { askedBy } from './result.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, VerifyResult } from './tool.ts'
 import { callError, withoutResult } from './tool-errors.ts'
@@ -188,6 +189,12 @@ async function drain(
   for (;;) {
     const step = await generator.next()
     if (step.done) return step.value
+    if (askedBy(step.value) !== undefined) {
+      await generator.return(undefined)
+      throw new HoldfastError('invalid-option', {
+        message: 'A question was yielded, and nobody is asked by that. Return it: return ask({ … }).',
+      })
+    }
     if (!isOpen()) {
       // The call is settled, and the generator may never end by itself.
       await generator.return(undefined)

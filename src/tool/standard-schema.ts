@@ -1,5 +1,6 @@
 /** Standard Schema v1, by its shape, as schema libraries implement it. */
-import { HoldfastError, isObject, type JsonObject, quote } from '../protocol/index.ts'
+import { chain, type MaybePromise } from '../base/index.ts'
+import { HoldfastError, invalidOption, isObject, type JsonObject, quote, shown } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
 import { schemaNode } from './schema-node.ts'
 import { thrownText } from './thrown.ts'
@@ -39,15 +40,55 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 }
 
 /**
+ * True for an object that is no schema of a library. The JSON Schema of `z.toJSONSchema()` is a plain object that hides a
+ * `~standard`.
+ */
+export function isJsonSchema(value: unknown): value is JsonObject {
+  if (!isObject(value as JsonObject)) return false
+  if (!('~standard' in (value as object))) return true
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype
+  return isPlain && Object.getOwnPropertyDescriptor(value, '~standard')?.enumerable === false
+}
+
+/**
+ * The verdict of a schema on a value. Throws `invalid-option` if `validate` gives neither a value nor issues: then the
+ * schema is wrong, and `owner` names it.
+ */
+export function validate<Out>(
+  schema: StandardSchema<unknown, Out>,
+  value: unknown,
+  owner: string,
+): MaybePromise<StandardResult<Out>> {
+  return chain<unknown, StandardResult<Out>>(schema['~standard'].validate(value), (result) => {
+    const { issues } = (result ?? {}) as { readonly issues?: unknown }
+    if (Array.isArray(issues) && issues.every(isIssue))
+      return { issues: issues.length === 0 ? [{ message: 'The schema does not say why' }] : issues }
+    const isFound = typeof result === 'object' && result !== null && 'value' in result
+    if (isFound && !issues) return { value: result.value as Out }
+    const given = issues ? 'issues without messages' : isObject(result as object) ? 'neither' : shown(result)
+    throw invalidOption(
+      owner,
+      `is broken: its validate() must give { value } or { issues: [{ message }] }, and gave ${given}`,
+    )
+  })
+}
+
+function isIssue(issue: unknown): issue is StandardIssue {
+  const { message, path = [] } = (issue ?? {}) as { readonly message?: unknown; readonly path?: unknown }
+  return typeof message === 'string' && Array.isArray(path) && path.every((step) => step !== null)
+}
+
+/**
  * The JSON Schema of the schema's input, by the standard's own method or the library's `toJsonSchema()`. Throws
  * `invalid-option` if there is neither; `instead` names the remedy.
  */
 export function jsonSchemaOf(schema: StandardSchema, instead: string): JsonObject {
   const raw = converted(schema, instead)
   if (raw === undefined) {
+    const { vendor } = schema['~standard']
     throw new HoldfastError('invalid-option', {
-      message: `${quote(schema['~standard'].vendor)} schemas give no JSON Schema by themselves. ${instead}`,
-      details: { vendor: schema['~standard'].vendor },
+      message: `${typeof vendor === 'string' ? quote(vendor) : 'Such'} schemas give no JSON Schema by themselves. ${instead}`,
+      details: { vendor },
     })
   }
   return withoutDialect(plain(raw, instead))

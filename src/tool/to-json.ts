@@ -6,15 +6,16 @@ import * as types from 'node:util/types'
 import { systemClock } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
+import { ASK } from './result-marks.ts'
 
 /** Why a value cannot be JSON; its message is a sentence without a full stop. */
 export class JsonProblem extends Error {
-  /** The value is too large or takes too long to read. */
-  readonly isTooMuch: boolean
+  /** `too-much`: too large, or too long to read. `question`: a value of `ask()` is inside of it. */
+  readonly kind?: 'too-much' | 'question'
 
-  constructor(message: string, isTooMuch = false) {
+  constructor(message: string, kind?: 'too-much' | 'question') {
     super(message)
-    this.isTooMuch = isTooMuch
+    if (kind !== undefined) this.kind = kind
   }
 }
 
@@ -81,7 +82,8 @@ interface CopyState {
 
 function copy(value: unknown, state: CopyState): Json | undefined {
   spend(typeof value === 'string' ? value.length + 2 : 4, state)
-  if (--state.valuesLeft < 0) throw new JsonProblem(`it has more than ${state.most.values} values`, true)
+  if (--state.valuesLeft < 0)
+    throw new JsonProblem(`it has more than ${state.most.values} values`, 'too-much')
   if (state.valuesLeft % CLOCK_EVERY === 0) checkTime(state)
   switch (typeof value) {
     case 'undefined':
@@ -110,7 +112,7 @@ function copyObject(value: object, state: CopyState): Json | undefined {
   }
   // Counts objects, not the path: a `toJSON` may return an object with a `toJSON`, at the same path.
   if (state.above.size >= DEEPEST)
-    throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`, true)
+    throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`, 'too-much')
   state.above.add(value)
   const copied = copyNew(value, state)
   state.above.delete(value)
@@ -146,6 +148,9 @@ function copyItems(items: readonly unknown[], state: CopyState): Json {
 
 function copyFields(value: object, state: CopyState): Json {
   const keys = Object.keys(value)
+  // Written as JSON, it would be an empty object, and nobody would be asked.
+  if (keys.length === 0 && ASK in value)
+    throw new JsonProblem(`${where(state)} is a question of ask()`, 'question')
   if (keys.length === 0 && !isPlain(value)) {
     throw problem(`${article(value)}, and has nothing in it that JSON can carry`, state)
   }
@@ -188,13 +193,13 @@ function copyInner(value: unknown, key: PropertyKey, state: CopyState): Json | u
 
 function spend(bytes: number, state: CopyState): void {
   state.bytesLeft -= bytes
-  if (state.bytesLeft < 0) throw new JsonProblem(`it has more than ${state.most.bytes} bytes`, true)
+  if (state.bytesLeft < 0) throw new JsonProblem(`it has more than ${state.most.bytes} bytes`, 'too-much')
 }
 
 function checkTime(state: CopyState): void {
   const now = systemClock.elapsed()
   if (state.until === 0) state.until = now + LONGEST_MS
-  else if (now > state.until) throw new JsonProblem(`reading it took more than ${LONGEST_MS} ms`, true)
+  else if (now > state.until) throw new JsonProblem(`reading it took more than ${LONGEST_MS} ms`, 'too-much')
 }
 
 function isPlain(value: object): boolean {

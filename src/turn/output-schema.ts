@@ -11,6 +11,7 @@ import {
   type StandardSchema,
   thrownText,
   toJson,
+  validate,
 } from '../tool/index.ts'
 import { jsonIn, MOST_VALUES } from './json-in-text.ts'
 
@@ -80,10 +81,10 @@ async function validated(value: Json, schema: StandardSchema): Promise<ReplyVerd
   const given = toJson(value, { isExact: true })
   if (given instanceof Error) return { issues: [given.message] }
   try {
-    const result = await schema['~standard'].validate(value)
+    const result = await validate(schema, value, 'The `output` schema')
     return result.issues === undefined ? { value: result.value } : { issues: issueLines(result.issues) }
   } catch (error) {
-    return { issues: [`It cannot be checked: ${thrownText(error)}`] }
+    return { issues: [`It cannot be checked: ${thrownText(error).replace(/\.$/, '')}`] }
   }
 }
 

@@ -43,6 +43,8 @@ describe('an entity', () => {
     ['a', { scope: 'world' as 'actor' }, '`scope`'],
     ['a', { sources: ['dreams' as 'seen'] }, 'is no source'],
     ['a', { ttl: 'x' }, 'no span'],
+    ['a', { called: { en: null as never } }, '`called.en` must be a noun'],
+    ['a', { called: { en: 7 as never } }, '`called.en` must be a noun'],
   ])('that could not work is refused: %s %j', (name, options, why) => {
     expect(() => entity(name, options)).toThrow(why)
   })

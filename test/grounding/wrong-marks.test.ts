@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Entity, entity, grounded } from '../../src/entry/grounding.ts'
+import { type Entity, entity, grounded, lookupTool } from '../../src/entry/grounding.ts'
 import { Agent, jsonSchema } from '../../src/index.ts'
 import { HoldfastError, type JsonObject } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -264,6 +264,69 @@ describe('grounded refuses', () => {
   ]
   it.each(wrong)('%s', (_, input) => {
     expect(() => grounded(plain, { input: input as Record<string, Entity> })).toThrow(HoldfastError)
+  })
+
+  it.each([
+    ['no tool', undefined, 'needs a tool first, not undefined'],
+    ['the name of a tool', 'act', 'needs a tool first, not "act"'],
+    ['a tool of another kind', { execute: () => null }, 'needs a tool first, not an object'],
+  ])('%s', (_, given, why) => {
+    expect(() => grounded(given as never, { input: { id: order } })).toThrow(`grounded() ${why}`)
+  })
+
+  it.each([
+    ['no mapping', undefined, 'takes options as an object, not undefined'],
+    ['an entity', order, 'has no "name"'],
+    ['an empty mapping', {}, 'needs'],
+    ['an option that is undefined', { input: undefined }, 'needs'],
+    ['an unknown option', { inputs: { id: order } }, 'Did you mean input?'],
+    ['input without a place', { input: {} }, '`input` of grounded() has no place'],
+    ['a Map', { input: new Map([['id', order]]) }, '`input` of grounded() has no place'],
+    ['a list as input', { input: [order] }, 'input must be an object, not a list'],
+    ['returns without a place', { returns: {} }, '`returns` of grounded() has no place'],
+    ['null for returns', { returns: null }, '`returns` of grounded() must be'],
+    ['a list for returns', { returns: [{ entity: order, id: 'id' }] }, '`returns` of grounded() must be'],
+    ['rows without a mapping', { returns: { '[]': [] } }, '"[]" of grounded() has no rows'],
+    ['rows that are no mapping', { returns: { '[]': undefined } }, 'takes options as an object'],
+    [
+      'rows of no entity',
+      { returns: { '[]': { id: 'id' } } },
+      'needs an `entity` made by entity(), not undefined',
+    ],
+    ['rows of a name', { returns: { '[]': { entity: 'order', id: 'id' } } }, 'not "order"'],
+    ['rows without an id', { returns: { '[]': { entity: order } } }, 'needs an `id`'],
+    [
+      'a field that is none',
+      { returns: { '[]': { entity: order, id: 3 } } },
+      '`id` of "[]" of grounded() must be',
+    ],
+    [
+      'an unknown field',
+      { returns: { '[]': { entity: order, id: 'id', lable: 'n' } } },
+      'Did you mean label?',
+    ],
+    ['selects that is no function', { selects: 'id' }, 'selects must be a function'],
+    ['an unknown word', { unmarkedIds: 'alow' }, 'unmarkedIds must be judge or allow, not "alow"'],
+  ])('a mapping that would guard nothing: %s', (_, mapping, why) => {
+    expect(() => grounded(plain, mapping as never)).toThrow(why)
+  })
+})
+
+describe('fields that no row can be read by are refused', () => {
+  it.each([
+    ['an empty object', {}, 'needs an `id`'],
+    ['no id', { label: 'name' }, 'needs an `id`'],
+    ['an unknown name', { id: 'id', lable: 'name' }, 'Did you mean label?'],
+    ['a value that names none', { id: 'id', label: 7 }, '`label` of'],
+  ])('%s', (_, fields, why) => {
+    expect(() => order.rows([{ id: 1 }], fields as never)).toThrow(why)
+    expect(() => lookupTool(order, () => [], { fields } as never)).toThrow(why)
+  })
+
+  it('and so are rows that are none', () => {
+    expect(() => order.rows(undefined as never, { id: 'id' })).toThrow('needs rows, not undefined')
+    expect(() => order.select(null as never)).toThrow('a text or a number, not null')
+    expect(() => order.select('1', null as never)).toThrow('takes options as an object, not null')
   })
 })
 
