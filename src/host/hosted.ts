@@ -249,9 +249,9 @@ export class HostedGraphConversation implements Hosted {
 }
 
 /** A reply that throws is none: the run has completed, its outcome never rejects, and its events are read to the end. */
-export function replyOf({ reply }: HostedFlow, state: unknown): string | undefined {
+export function replyOf(flow: HostedFlow, state: unknown): string | undefined {
   try {
-    return reply?.(state as JsonObject)
+    return flow.reply?.(state as JsonObject)
   } catch (error) {
     debugThrown('The function reply of a flow', error)
     return undefined

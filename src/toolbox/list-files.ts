@@ -206,8 +206,15 @@ function pathIn(folder: string, name: string): string {
 
 /** A name with a line break, or the like, must not look like two entries, and a name in quotes is always JSON. */
 function shownName(name: string): string {
-  return /^"|[\p{Cc}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name
+  if (!name.startsWith('"') && name.search(BREAKING) < 0) return name
+  // JSON leaves some of them as they are.
+  return JSON.stringify(name).replaceAll(
+    BREAKING,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
+
+const BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/gu
 
 /** The first entries by name, of any number. */
 class FirstByName {

@@ -92,14 +92,22 @@ describe('an exploration', () => {
     expect([0, 1, 2, 3].map(prompt).join('')).not.toContain('earlier report')
   })
 
-  test('reads a file whose name begins with a quote, and never its own report', async () => {
-    const cwd = folder({ '"odd.md': 'An odd file.\n', 'notes/report.md': 'An earlier report.\n' })
-    for (const reportPath of ['./notes/report.md', join(cwd, 'notes/report.md')]) {
-      const { run, prompt } = explore(['One.', '# New'], { cwd, reportPath })
-      expect((await run()).files.map(({ path }) => path)).toEqual(['"odd.md'])
-      expect(prompt(0)).toContain('An odd file.')
-    }
-  })
+  test.each(['"odd.md', 'odd\n.md', 'odd\u2028.md'])(
+    'reads a file with the name %j, and never its own report',
+    async (odd) => {
+      const cwd = folder({
+        [odd]: 'An odd file.\n',
+        'notes/report.md': 'An earlier report.\n',
+        '"r".md': 'Old.',
+      })
+      const reports = { './notes/report.md': '"r".md', [join(cwd, '"r".md')]: 'notes/report.md' }
+      for (const [reportPath, other] of Object.entries(reports)) {
+        const { run, prompt } = explore(['One.', '# New'], { cwd, reportPath })
+        expect((await run()).files.map(({ path }) => path).toSorted()).toEqual([odd, other].toSorted())
+        expect(prompt(0)).toContain('An odd file.')
+      }
+    },
+  )
 
   test.each([{}, { bytes: 0 }, { lines: 1.5 }, { bytes: 9, lines: 9 }])(
     'refuses the preview %j, with which it would read nothing',

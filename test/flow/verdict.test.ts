@@ -32,12 +32,15 @@ describe('the verdict in a reply', () => {
     expect(verdictIn(text)).toEqual({ verified, unmet, evidence })
   })
 
-  test('is found beside a loop of empty lines in a time that grows with their number alone', () => {
-    const lines = '\n'.repeat(500_000)
-    expect(verdictIn(`${lines}VERIFIED: fine`)).toEqual({ verified: true, unmet: [], evidence: ['fine'] })
-    expect(verdictIn(`VERIFIED: fine${lines}The end.`)?.verified).toBe(true)
-    expect(verdictIn(`VERIFIED: fine${lines}NOT_VERIFIED: no`)).toBeUndefined()
-  })
+  test.each(['\n', '\r\n', '\r', '\u2028'])(
+    'is found beside a loop of empty lines ended by %j in a time that grows with their number alone',
+    (end) => {
+      const lines = end.repeat(500_000)
+      expect(verdictIn(`${lines}VERIFIED: fine`)).toEqual({ verified: true, unmet: [], evidence: ['fine'] })
+      expect(verdictIn(`VERIFIED: fine${lines}The end.`)?.verified).toBe(true)
+      expect(verdictIn(`VERIFIED: fine${lines}NOT_VERIFIED: no`)).toBeUndefined()
+    },
+  )
 
   test.each([
     [''],

@@ -71,7 +71,11 @@ describe('a host', () => {
         return build.compile({ store: of })
       },
       values: (question: string) => ({ question }),
-      reply: ({ answer }: { answer?: unknown }) => String(answer),
+      textOf: String,
+      // Its other fields are within its reach.
+      reply({ answer }: { answer?: unknown }) {
+        return this.textOf(answer)
+      },
     }
     const host = createHost({
       store,

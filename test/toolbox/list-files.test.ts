@@ -47,6 +47,12 @@ it('lists one folder, sorted, with kinds and sizes', async () => {
   )
 })
 
+it('writes a name with any sort of line end in one line', async () => {
+  const { root, call } = await box()
+  writeFileSync(join(root, 'a\u2028b\u0085c'), '')
+  expect(await call('list_files', { path: '.' })).toMatch(/\n\[FILE\] "a\\u2028b\\u0085c" \(0 bytes\)$/)
+})
+
 it('lists folders below, but not those that are large and rarely meant', async () => {
   const { call } = await filled()
   const lines = (await call('list_files', { path: '.', recursive: true })).split('\n')

@@ -195,7 +195,6 @@ async function listAll(explorer: Explorer, context: NodeContext): Promise<Update
     calls: [{ tool: 'list_files', args: { path: '.', recursive: true } }],
   })
   const listing = resultText(result)
-  // As the listing has it.
   const reportPath = relative(cwd, resolve(cwd, explorer.reportPath)).split(sep).join('/')
   const limits = { maxFiles, fullReadBytes: Math.min(fullReadBytes, MOST_FULL_BYTES), reportPath }
   return { files: inventoryFrom(listing, limits), notShown: notShownIn(listing) }

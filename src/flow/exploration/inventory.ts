@@ -60,7 +60,7 @@ export function tierOf(bytes: number): SizeTier {
 export interface InventoryOptions {
   readonly maxFiles: number
   readonly fullReadBytes: number
-  /** As the listing has it: the report itself is no part of what is explored. */
+  /** From the folder, with slashes: the report itself is no part of what is explored. */
   readonly reportPath: string
 }
 
@@ -70,8 +70,8 @@ const FILE_LINE = /^\[FILE\] (.+) \((\d+) bytes?\)$/
 export function inventoryFrom(listing: string, options: InventoryOptions): readonly ExploredFile[] {
   const found = listing.split('\n').flatMap((line) => {
     const [, name, size] = FILE_LINE.exec(line) ?? []
-    if (name === undefined || name === options.reportPath) return []
-    const path = name.startsWith('"') ? (JSON.parse(name) as string) : name
+    const path = name?.startsWith('"') ? (JSON.parse(name) as string) : name
+    if (path === undefined || path === options.reportPath) return []
     return [{ path, bytes: Number(size), category: categoryOf(path) }]
   })
   const order: readonly FileCategory[] = ['docs', 'config', 'code', 'data', 'other', 'media']

@@ -57,6 +57,8 @@ function isEmpty(value: Json | undefined): boolean {
  * empty lines, all the others would take the square of their number.
  */
 const WORDS = /^(?:[^\S\n]|[*_#>`"-])*(not[_ -]?)?verified[*_`]*\s*:[*_`]*[ \t]*(.*)$/gim
+/** `^` begins a line after these, too. */
+const OTHER_LINE_ENDS = /\r\n?|[\u2028\u2029]/g
 /** `Verified: false` is the value of a field, in place of a reason. */
 const FALSE = /^false\b[.\s]*/i
 /** The words after `VERIFIED:` deny it, or might: `No tests pass`, `No problems`. */
@@ -64,7 +66,8 @@ const DENIED = /^\W*(?:(?:no|not|none|never|fail\w*)\b|unmet\w*\W*:)|^[❌✗✘
 /** So does a line after it. */
 const UNMET = /^[^\w\n]*unmet\w*[^\w\n]*:/imu
 
-function wordsIn(text: string): Verdict[] {
+function wordsIn(written: string): Verdict[] {
+  const text = written.replaceAll(OTHER_LINE_ENDS, '\n')
   const found = [...text.matchAll(WORDS)].map(({ 1: not, 2: first = '', index, 0: line }) => {
     const rest = (first + text.slice(index + line.length)).trim()
     const isFalse = FALSE.test(rest)

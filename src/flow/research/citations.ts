@@ -73,8 +73,9 @@ export function readAnswer(
   return { lines, claims, invented: [...invented].toSorted((a, b) => a - b) }
 }
 
+/** Behind its backticks a fence has no others: those begin code in a line. */
 function isFence(line: string): boolean {
-  return line.trimStart().startsWith('```')
+  return /^\s*`{3,}[^`]*$/.test(line)
 }
 
 /** Which lines are code, with their fences. A fence that is never closed makes none, so that nothing escapes the check. */

@@ -42,7 +42,7 @@ function callOf(
   const shown = shownCall(tool, args, cwd)
   const isUsual = prompt === usualQuestion({ tool, input: args }, NO_SECRETS)
   const question = isUsual ? [] : [textContent(prompt)]
-  return { ...shown, content: [...question, ...(previewContent(about, cwd) ?? shown.content)] }
+  return { ...shown, content: [...question, ...previewContent(about, { content: shown.content, cwd })] }
 }
 
 function optionsOf(request: RequestData): PermissionOption[] {

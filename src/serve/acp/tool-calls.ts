@@ -64,17 +64,27 @@ function diffsOf(tool: string, args: Json, cwd: string): ToolCallContent[] {
 
 const BLOCK = /^[-<]{7} SEARCH\r?\n([\s\S]*?)\r?\n={7}\r?\n(?:([\s\S]*?)\r?\n)?[+>]{7} REPLACE/gm
 
-/** The preview of an approval: a unified diff of one file as diffs of its parts, anything else as text. */
-export function previewContent(about: JsonObject | undefined, cwd: string): ToolCallContent[] | undefined {
-  const { text } = fieldsOf(about?.['preview'] ?? null)
+/** The preview of an approval, in place of the content of its call, which stays if there is none or it failed. */
+export function previewContent(
+  about: JsonObject | undefined,
+  { content, cwd }: { readonly content: readonly ToolCallContent[]; readonly cwd: string },
+): ToolCallContent[] {
+  const { text, error, cut } = fieldsOf(about?.['preview'] ?? null)
   const { path } = fieldsOf(about?.['args'] ?? null)
-  if (typeof text !== 'string') return undefined
+  if (typeof error === 'string') return [textContent(error), ...content]
+  if (typeof text !== 'string') return [...content]
+  const rest = cut === true ? [textContent('The rest of the preview is too long to be shown.')] : []
+  return [...contentIn(text, typeof path === 'string' ? resolve(cwd, path) : undefined), ...rest]
+}
+
+/** A unified diff of one file as diffs of its parts, anything else as text. */
+function contentIn(text: string, path: string | undefined): ToolCallContent[] {
   const hunks = /^--- .*\n\+\+\+ .*\n/m.test(text) ? text.split(/^@@ .*\n/m).slice(1) : []
-  if (hunks.length === 0 || typeof path !== 'string') return [textContent(text)]
+  if (hunks.length === 0 || path === undefined) return [textContent(text)]
   const isNew = text.includes('--- /dev/null')
   return hunks.map((hunk) => ({
     type: 'diff',
-    path: resolve(cwd, path),
+    path,
     oldText: isNew ? null : sideOf(hunk, '-'),
     newText: sideOf(hunk, '+'),
   }))

@@ -130,6 +130,18 @@ test('code is left alone, and text behind a fence that is never closed is checke
   })
 })
 
+test('a line that begins with code in backticks is no fence', () => {
+  const [tide, claim, gate] = [
+    '```tide``` is it.',
+    'All ships moor in the harbour of Cancale',
+    '```gate``` is, too.',
+  ]
+  expect(check([tide, `${claim} [9].`, gate].join('\n'))).toMatchObject({
+    text: [tide, `${claim}. (uncited)`, gate].join('\n'),
+    invented: [9],
+  })
+})
+
 test('ranges and several numbers count, and a year or a list index is no citation', () => {
   const { sources, claims } = check(
     'The harbour dries out, oysters are grown, and the dock has a gate [1-3]. In 1998 [sic] it was so.',

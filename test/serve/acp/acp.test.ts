@@ -85,6 +85,44 @@ describe('a session with an agent', () => {
     expect(editor.text()).toBe('Ordered.Not ordered.')
   })
 
+  test('says that a preview failed, and that it shows only the beginning', async () => {
+    const note = defineTool({
+      name: 'write_to_file',
+      description: 'Writes a file.',
+      input: z.object({ path: z.string(), content: z.string() }),
+      approve: 'always',
+      preview: ({ content }) => {
+        if (content === '') throw new Error('There is nothing to write.')
+        return `--- a\n+++ b\n@@ -1 +1 @@\n-old\n+${content}`
+      },
+      run: () => 'Written.',
+    })
+    const { host } = served(
+      [
+        call('write_to_file', { path: 'a', content: '' }),
+        'One.',
+        call('write_to_file', { path: 'a', content: 'x'.repeat(40_000) }),
+        'Two.',
+      ],
+      [note],
+    )
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    await editor.prompt(session, 'Nothing')
+    await editor.prompt(session, 'A lot')
+    const text = (shown: string) => ({ type: 'content', content: { type: 'text', text: shown } })
+    expect(editor.asked.map(({ toolCall }) => toolCall.content)).toEqual([
+      [
+        text('The preview failed: There is nothing to write.'),
+        { type: 'diff', path: `${CWD}/a`, newText: '' },
+      ],
+      [
+        expect.objectContaining({ type: 'diff', path: `${CWD}/a`, oldText: 'old\n' }),
+        text('The rest of the preview is too long to be shown.'),
+      ],
+    ])
+  })
+
   test('puts a choice as options, and another question as a message that the next prompt answers', async () => {
     const { host, model } = served(
       [
