@@ -10,7 +10,11 @@
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
- * W5  No entry is buffered while an append is under way: the append would lack it, and its receipt clears the buffer.
+ * W5  No entry is buffered while an append is under way or unclear: the append would lack it, and its receipt clears the
+ *     buffer.
+ * W6  An owner's append is unclear while the store may have it and no reply has said so. It is repeated under its id
+ *     before the owner's next append, so its entries are stored once, and the journal in memory has them in order. A
+ *     driver that gives up its journal gives up the repetition, too: the next read finds what is stored.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -75,6 +79,8 @@ export class Ownership {
   /** The newest epoch granted here. */
   #epoch = 0
   #isAppending = false
+  /** W6 */
+  #unclearAppend: OwnerAppend | undefined
   /** True while a claim may be stored whose reply never came. */
   #isClaimUnclear = false
   /** Loss errors of this journal; a loop can see those of other journals, too. */
@@ -175,7 +181,7 @@ export class Ownership {
       const state = this.#state
       if (state.is === 'opening') return false
       if (state.is === 'draining') throw state.why
-      if (this.#isClaimUnclear) await this.#findClaim()
+      await this.#settle()
       if (!this.#isKeptCurrent) await this.journal.bringUpToDate()
       const entries = entriesFor(this.journal.session)
       if (entries.length === 0) return true
@@ -195,7 +201,7 @@ export class Ownership {
 
   /** True if the next append will have the entries that are buffered now (W5). */
   get mayBuffer(): boolean {
-    return !this.#isAppending
+    return !this.#isAppending && this.#unclearAppend === undefined
   }
 
   /** Buffers entries of the owner until the next append. */
@@ -206,12 +212,15 @@ export class Ownership {
   /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
-      if (this.#isClaimUnclear) await this.#findClaim()
+      await this.#settle()
       const grant = grantOf(this.#state)
       if (grant === undefined) return
       const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
       if (this.journal.hasUnsaved) return this.#append([release])
-      await this.#writeAs(grant, [release])
+      await this.#writeAs(
+        grant.epoch,
+        this.#request({ since: this.journal.seen, epoch: grant.epoch, entries: [release] }),
+      )
       if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
       this.journal.forget()
     })
@@ -281,6 +290,7 @@ export class Ownership {
   #on(event: Event): void {
     const before = this.#state
     this.#state = after(this.#options.transitions ?? TRANSITIONS, before, event)
+    if (!this.#isKeptCurrent) this.#unclearAppend = undefined // W6
     if (before.is === 'opening' || before.is === 'draining') before.decided.resolve()
   }
 
@@ -327,6 +337,12 @@ export class Ownership {
     else this.#absorb(receipt)
   }
 
+  /** Finds out what the store has of writes whose replies never came. */
+  async #settle(): Promise<void> {
+    if (this.#isClaimUnclear) await this.#findClaim()
+    await this.#settleAppend()
+  }
+
   /** Finds out whether this driver is the owner by a claim whose reply never came. */
   async #findClaim(): Promise<void> {
     const { store, key, driver } = this.#options
@@ -340,25 +356,49 @@ export class Ownership {
   }
 
   async #append(entries: readonly NewEntry[]): Promise<void> {
-    const grant = grantOf(this.#state)
-    if (grant === undefined) throw this.lossError()
-    const at = this.#options.clock.elapsed()
-    const { unsaved } = this.journal
-    const all = unsaved.length > 0 ? [...unsaved, ...entries] : entries
     this.#isAppending = true // W5
     try {
-      const receipt = await this.#writeAs(grant, all)
-      if (!this.#holds(grant.epoch)) throw this.lossError() // W2
-      if (!receipt.repeated) this.#on({ type: 'granted', at })
-      this.#absorb(receipt, unsaved.length)
+      await this.#settleAppend()
+      const { unsaved, seen } = this.journal
+      const all = unsaved.length > 0 ? [...unsaved, ...entries] : entries
+      if (all.length === 0) return
+      const request = this.#request({ since: seen, epoch: this.#grant.epoch, entries: all })
+      await this.#appendAs({ request, buffered: unsaved.length })
     } finally {
       this.#isAppending = false
     }
   }
 
+  /** W6 */
+  async #settleAppend(): Promise<void> {
+    if (this.#unclearAppend !== undefined) await this.#appendAs(this.#unclearAppend)
+  }
+
+  async #appendAs(append: OwnerAppend): Promise<void> {
+    const { request, buffered } = append
+    const { epoch } = this.#grant
+    const at = this.#options.clock.elapsed()
+    const appending = this.#writeAs(epoch, request)
+    const receipt = await appending.catch((error: unknown) => {
+      if (this.#isKeptCurrent && isUnclear(error)) this.#unclearAppend = append
+      else if (!isOfStore(error)) this.#unclearAppend = undefined
+      throw error
+    })
+    if (!this.#holds(epoch)) throw this.lossError() // W2
+    this.#unclearAppend = undefined
+    if (!receipt.repeated) this.#on({ type: 'granted', at })
+    this.#absorb(receipt, buffered)
+  }
+
+  get #grant(): Grant {
+    const grant = grantOf(this.#state)
+    if (grant === undefined) throw this.lossError()
+    return grant
+  }
+
   /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */
-  #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
-    return this.#write({ since: this.journal.seen, epoch, entries }).catch((error: unknown) => {
+  #writeAs(epoch: number, request: AppendRequest): Promise<Receipt> {
+    return this.#persist(request).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
       throw this.#refusal(error)
     })
@@ -383,12 +423,20 @@ export class Ownership {
     return receipt.entries
   }
 
-  #write(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>): Promise<Receipt> {
-    const { store, key, ids, parent, parentSince } = this.#options
-    const whole: Writable<AppendRequest> = { key, id: ids.next('append'), ...request }
+  #write(parts: RequestParts): Promise<Receipt> {
+    return this.#persist(this.#request(parts))
+  }
+
+  #request(parts: RequestParts): AppendRequest {
+    const { key, ids, parent, parentSince } = this.#options
+    const whole: Writable<AppendRequest> = { key, id: ids.next('append'), ...parts }
     if (parent !== undefined) whole.parent = parent
     if (parent !== undefined && parentSince !== undefined) whole.parentSince = parentSince
-    return persist(store, whole, this.#patience)
+    return whole
+  }
+
+  #persist(request: AppendRequest): Promise<Receipt> {
+    return persist(this.#options.store, request, this.#patience)
   }
 
   /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). */
@@ -417,6 +465,19 @@ export function isLoss(error: unknown): error is HoldfastError {
 /** True if an append may have been stored (`persist`). */
 function isUnclear(error: unknown): boolean {
   return !HoldfastError.is(error) || error.code === 'ambiguous'
+}
+
+/** True for a failure of the store itself: it wrote nothing, and says nothing of an earlier attempt. */
+function isOfStore(error: unknown): boolean {
+  return HoldfastError.is(error) && error.code.startsWith('store-')
+}
+
+type RequestParts = Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>
+
+/** An append of the owner. `buffered`: the number of its first entries that were buffered. */
+interface OwnerAppend {
+  readonly request: AppendRequest
+  readonly buffered: number
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }

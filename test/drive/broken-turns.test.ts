@@ -1,12 +1,13 @@
 /** What a driver owes when its turn breaks or its claim is unclear: results, one release, and each entry published once. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Turn, TurnOutcome } from '../../src/agent/index.ts'
 import { systemClock, systemIds, systemTimer } from '../../src/base/index.ts'
 import { deferredWrites } from '../../src/drive/deferred-writes.ts'
 import type { Publication } from '../../src/drive/journal-state.ts'
 import { Ownership } from '../../src/drive/ownership.ts'
 import type { Loop } from '../../src/drive/state.ts'
-import type { Entry, Json, NewEntry } from '../../src/protocol/index.ts'
+import { type Entry, type Json, type NewEntry, NO_USAGE } from '../../src/protocol/index.ts'
+import type { AppendRequest } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { faultyStore } from '../../src/testing/faulty-store.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
@@ -19,6 +20,7 @@ const START: NewEntry = {
   data: { principal: { tenant: 'local', actor: 'local' } },
 }
 const STATE: NewEntry = { type: 'state', turn: 1, data: { metadata: { a: 1 } } }
+const END: NewEntry = { type: 'turn.end', turn: 1, data: { outcome: 'stop', usage: NO_USAGE, durationMs: 0 } }
 
 function someLoop(): Loop {
   const batches = (async function* () {})() as unknown as Loop['batches']
@@ -176,4 +178,46 @@ it('an entry is recorded under a claim whose reply was lost (S5)', async () => {
   owner.refused()
   await expect(owner.appendOrClaim(() => [STATE])).resolves.toBe(true)
   expect(owner.isOwner).toBe(true)
+})
+
+/** A store whose appends with this type of entry reply nothing, five times: stored, or not. */
+function unclear(type: string, when: 'before' | 'after') {
+  let left = 5
+  const at = ({ entries = [] }: AppendRequest) => entries.some((entry) => entry.type === type) && left-- > 0
+  return faultyStore(memoryStore(), [{ at, how: 'fail', when }])
+}
+
+describe.each(['before', 'after'] as const)('an append whose replies were lost %s the write', (when) => {
+  it('is settled before the next one, so its buffered entries are stored once, in order', async () => {
+    const store = unclear('note', when)
+    const owner = ownership(store)
+    await open(owner)
+    owner.buffer([{ type: 'note', turn: 1, data: { text: 'buffered', from: 'y' } }])
+    await expect(owner.flush()).rejects.toMatchObject({ code: 'ambiguous' })
+    await owner.append([STATE])
+    expect((await store.read(KEY)).map(({ type }) => type)).toEqual(['claim', 'turn.start', 'note', 'state'])
+  })
+
+  it('is in the session and published before the next one', async () => {
+    const store = unclear('state', when)
+    const published: string[] = []
+    const owner = ownership(store, ({ type }) => published.push(type))
+    await open(owner)
+    await expect(owner.appendOrClaim(() => [STATE])).rejects.toMatchObject({ code: 'ambiguous' })
+    await owner.append([{ type: 'note', turn: 1, data: { text: 'next', from: 'y' } }])
+    expect(published).toEqual(['claim', 'turn.start', 'state', 'note'])
+    expect(owner.journal.session.metadata).toEqual({ a: 1 })
+  })
+
+  it('is settled before an entry is recorded, though it ends the ownership', async () => {
+    const store = unclear('turn.end', when)
+    const owner = ownership(store)
+    await open(owner)
+    owner.buffer([END])
+    owner.close()
+    await expect(owner.flush()).rejects.toMatchObject({ code: 'ambiguous' })
+    await owner.appendOrClaim(() => [{ ...STATE, turn: 0 }])
+    const types = (await store.read(KEY)).map(({ type }) => type)
+    expect(types).toEqual(['claim', 'turn.start', 'turn.end', 'claim', 'state', 'release'])
+  })
 })
