@@ -2,7 +2,7 @@
 export { answerRequests } from './answer-requests.ts'
 export type { Clock } from './clock.ts'
 export { systemClock } from './clock.ts'
-export { debugThrown, warnOnce } from './debug.ts'
+export { debugThrown, reportFailure, warnOnce } from './debug.ts'
 export type { Ids } from './id.ts'
 export { systemIds } from './id.ts'
 export type { ProcessLimits } from './limited-process.ts'

@@ -234,6 +234,17 @@ export class Host {
     return { open: this.#pool.size, running: this.#gate.running, waiting: this.#gate.waiting }
   }
 
+  /**
+   * Throws `shutdown` while and after the host shuts down, `overloaded` if a message to a further conversation would be
+   * refused now, and the error of a store that does not answer.
+   */
+  async checkReady(): Promise<void> {
+    if (this.#state === 'closed') throw closedError()
+    this.#gate.checkRoom()
+    this.#pool.checkRoom()
+    await this.store.due(1)
+  }
+
   /** Continues what earlier processes left, from now on. Messages are accepted with or without it. */
   start(): void {
     if (this.#state !== 'created') return

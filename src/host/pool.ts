@@ -65,6 +65,13 @@ export class Pool {
     return slot !== undefined && !isIdle(slot)
   }
 
+  /** Throws `shutdown` or `overloaded` if no further conversation could be opened now. */
+  checkRoom(): void {
+    if (this.#isClosed) throw closedError()
+    if (this.#slots.size < this.#options.most || [...this.#slots.values()].some(isIdle)) return
+    throw overloadedError(this.#options.most)
+  }
+
   /** Closes a conversation that is open, such as one that is to be deleted. */
   async close(key: ContextKey): Promise<void> {
     const slot = this.#slots.get(keyText(key))
