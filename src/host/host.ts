@@ -4,7 +4,16 @@
  */
 
 import type { Agent } from '../agent/index.ts'
-import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import {
+  type Clock,
+  endsWithin,
+  type Ids,
+  SHUTDOWN_GRACE_MS,
+  systemClock,
+  systemIds,
+  systemTimer,
+  type Timer,
+} from '../base/index.ts'
 import { checkStore } from '../drive/index.ts'
 import { forkContext } from '../journal/index.ts'
 import {
@@ -103,7 +112,6 @@ const SHUTDOWN: OptionSet<HostShutdownOptions> = {
   place: 'host.shutdown()',
   options: { graceMs: { leastMs: 0 } },
 }
-const SHUTDOWN_GRACE_MS = 30_000
 
 const HOST: OptionSet<HostConfig> = {
   place: 'createHost()',
@@ -412,12 +420,10 @@ export class Host {
     const closed = Promise.all([
       this.#engine.stop(),
       this.#retention?.stop(),
-      this.#pool.closeAll(),
+      this.#pool.closeAll(graceMs),
       this.#erasures.stop(),
     ])
-    const isClosed = new AbortController()
-    const grace = this.#timer.wait(graceMs, { signal: isClosed.signal })
-    await Promise.race([closed, grace]).finally(() => isClosed.abort())
+    await endsWithin(closed, graceMs, this.#timer)
   }
 
   #retentionOf(ttlMs: Readonly<Record<string, number>>): Retention | undefined {
