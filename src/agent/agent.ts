@@ -1,6 +1,7 @@
 /**
  * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the journal.
  */
+import { endsWithin, type MaybePromise, SHUTDOWN_GRACE_MS } from '../base/index.ts'
 import {
   type AnswerOrigins,
   answerRequest,
@@ -49,20 +50,14 @@ import {
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { type Artifacts, inputOrigin } from '../tool/index.ts'
-import {
-  contextPercent,
-  type GivenAnswers,
-  type MessageInput,
-  runReadyHooks,
-  tokenBudget,
-  turnLoop,
-} from '../turn/index.ts'
+import { contextPercent, type GivenAnswers, type MessageInput, tokenBudget, turnLoop } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
 import { type AgentState, type KnownFailure, lastError } from './agent-state.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { FORK, type ForkOptions, SHUTDOWN, type ShutdownOptions, TRACE } from './method-options.ts'
+import { onceReady } from './once-ready.ts'
 import { outcomeText } from './outcome-text.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
@@ -78,15 +73,16 @@ export class Agent<Output = unknown> implements AsyncDisposable {
   readonly #config: AgentConfig<Output>
   readonly #setup: AgentSetup
   #conversation: Conversation
+  readonly #onceReady: () => MaybePromise<void>
   readonly #schemas = new TurnSchemas()
   #status: AgentState['status'] = 'created'
   #failure: KnownFailure | undefined
   /** The requested end state; new turns are refused from the moment it is set. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
+  /** Conversations that a shutdown has left before their effects ended. */
+  readonly #left = new WeakSet<Conversation>()
   #metadata: JsonObject | undefined
-  #readying: Promise<void> | undefined
-  #isReady = false
   #activeAtStart: ActiveAtStart | undefined
   /** The system prompt of the newest turn that ran here. */
   #system: string | undefined
@@ -95,6 +91,11 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     this.#config = config
     this.#setup = setUp(config)
     this.store = config.store ?? memoryStore()
+    const { contextId, name } = this
+    this.#onceReady = onceReady(this.#setup.definition.hooks, () => {
+      const { turnCount, metadata } = this.state
+      return { contextId, name, turnCount, metadata }
+    })
     this.#conversation = this.#converse()
   }
 
@@ -160,16 +161,22 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     await this.#change(async () => {
       if (this.#status === 'ready') return
       if (this.#status === 'shutdown') this.#conversation = this.#converse()
+      const conversation = this.#conversation
       this.#status = 'starting'
       try {
-        await this.#conversation.attach()
+        await conversation.attach()
         this.#activeAtStart = await activeAtStart(this.#selectionScope)
-        this.#status = 'ready'
+        this.#become('ready', conversation)
       } catch (error) {
-        this.#status = 'created'
+        this.#become('created', conversation)
         throw error
       }
     })
+  }
+
+  /** A change that ends after a shutdown has left its conversation changes nothing. */
+  #become(status: AgentState['status'], conversation: Conversation): void {
+    if (!this.#left.has(conversation)) this.#status = status
   }
 
   /** Runs lifecycle changes one at a time, in the order of the calls. */
@@ -261,12 +268,13 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     this.#closing ??= 'paused'
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
+      const conversation = this.#conversation
       try {
-        await this.#conversation.stop('pause')
-        await this.#save('paused')
+        await conversation.stop('pause')
+        if (!this.#left.has(conversation)) await this.#save('paused')
       } finally {
         // Paused even if another process drives, or the store is full and the state is not saved.
-        this.#status = 'paused'
+        this.#become('paused', conversation)
       }
     })
   }
@@ -280,23 +288,43 @@ export class Agent<Output = unknown> implements AsyncDisposable {
   /**
    * Stops like `pause`, gives up a model call under way, and releases the turn: this agent may continue after `start`, or
    * another process at once. `save: false` leaves out the entry that records it, for hosts that close conversations often.
+   * Effects and functions of the config that have not ended after `graceMs` are left: the turn stays owned until they end.
    */
   async shutdown(options: ShutdownOptions = {}): Promise<void> {
     checkOptions(options, SHUTDOWN)
     this.#refuseInside('shutdown')
     this.#closing = 'shutdown'
-    await this.#change(async () => {
+    const { save = true, graceMs = SHUTDOWN_GRACE_MS } = options
+    const closed = this.#change(async () => {
       if (this.#status === 'shutdown') return
+      const conversation = this.#conversation
       try {
-        await this.#conversation.stop('release')
-        if (options.save ?? true) await this.#save('shutdown')
-        else await this.#conversation.driver.ownership.flush()
+        await conversation.stop('release')
+        if (save && !this.#left.has(conversation)) await this.#save('shutdown')
+        else await conversation.driver.ownership.flush()
       } finally {
-        this.#conversation.close(shutdownError(this.contextId))
-        flushLogs()
-        this.#status = 'shutdown'
+        this.#close(conversation)
       }
     })
+    if (!(await endsWithin(closed, graceMs, this.#setup.timer))) this.#leave()
+  }
+
+  #close(conversation: Conversation): void {
+    conversation.close(shutdownError(this.contextId))
+    flushLogs()
+    this.#become('shutdown', conversation)
+  }
+
+  /**
+   * Closes the conversation while functions of the user hang. Its driver keeps the turn owned; when they end, it stores their results
+   * and releases the turn. Changes to come do not wait for them.
+   */
+  #leave(): void {
+    // `start` was called since.
+    if (this.#closing !== 'shutdown') return
+    this.#close(this.#conversation)
+    this.#left.add(this.#conversation)
+    this.#changing = Promise.resolve()
   }
 
   /** `await using agent = new Agent(…)` shuts it down at the end of its block. */
@@ -476,31 +504,11 @@ export class Agent<Output = unknown> implements AsyncDisposable {
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...defined({ credentials: this.#config.credentials }),
-      onLoaded: () => {
-        this.#readying ??= this.#getReady()
-        return this.#isReady ? undefined : this.#readying
-      },
+      onLoaded: this.#onceReady,
       onOutcome: ({ turn, error }) => {
         if (turn > 0) this.#failure = error === undefined ? undefined : { turn, error }
       },
     })
-  }
-
-  /** Runs the ready hooks once per agent; after a failure the next caller retries. */
-  async #getReady(): Promise<void> {
-    const { key, name, definition } = this.#setup
-    try {
-      await runReadyHooks(definition.hooks, {
-        contextId: key.contextId,
-        name,
-        turnCount: this.state.turnCount,
-        metadata: this.state.metadata,
-      })
-      this.#isReady = true
-    } catch (error) {
-      this.#readying = undefined
-      throw error
-    }
   }
 
   #abandon(callId: string): Promise<void> {

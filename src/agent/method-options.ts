@@ -10,6 +10,8 @@ export interface ForkOptions {
 export interface ShutdownOptions {
   /** Default: true, an entry records the shutdown. */
   readonly save?: boolean
+  /** The time that effects and functions of the config under way have to end. Default: 30 seconds. */
+  readonly graceMs?: number
 }
 
 export const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
@@ -18,5 +20,5 @@ export const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a
 
 export const SHUTDOWN: OptionSet<ShutdownOptions> = {
   place: 'shutdown()',
-  options: { save: 'true or false' },
+  options: { save: 'true or false', graceMs: { leastMs: 0 } },
 }

@@ -6,6 +6,11 @@ const CONTROLS = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const OFF: readonly string[] = ['', '0', 'false']
 
+/** Prints the error with its stack to standard error. Secrets are not removed. `what`: such as `a request failed`. */
+export function reportFailure(what: string, error: unknown): void {
+  process.stderr.write(visible(`holdfast: ${what}: ${inspect(error)}\n`))
+}
+
 /**
  * Prints the error to standard error if HOLDFAST_DEBUG is not empty, 0 or false. Secrets are not removed.
  *

@@ -13,6 +13,20 @@ export interface WaitOptions {
   readonly background?: true
 }
 
+/** False if `work` has not ended after `ms`: its failure is nobody's then. Before, a failure rejects. */
+export async function endsWithin(work: Promise<unknown>, ms: number, timer: Timer): Promise<boolean> {
+  const ended = new AbortController()
+  const late = timer.wait(ms, { signal: ended.signal }).then(() => false)
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    ended.abort()
+  }
+}
+
+/** How long a shutdown waits for effects under way by default. */
+export const SHUTDOWN_GRACE_MS = 30_000
+
 /** Node fires a longer timeout at once. */
 const LONGEST_MS = 2 ** 31 - 1
 

@@ -2,7 +2,14 @@
  * One conversation of a graph in this process: its owner, its callers and its driver. All state can be rebuilt from the
  * journal.
  */
-import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
+import {
+  type Clock,
+  endsWithin,
+  type Ids,
+  processIdentity,
+  SHUTDOWN_GRACE_MS,
+  type Timer,
+} from '../base/index.ts'
 import {
   type AnswerOrigins,
   answerRequest,
@@ -60,6 +67,7 @@ export class GraphConversation {
   readonly #conversation: Conversation
   /** The newest turn that this process began for a queued run. */
   #queuedTurn: number | undefined
+  #closed: Promise<void> | undefined
 
   constructor(options: GraphConversationOptions) {
     this.#options = options
@@ -143,13 +151,23 @@ export class GraphConversation {
   /** Resolves when the queued runs that followed a run of this process have ended. */
   async queuedRuns(): Promise<void> {
     const { open } = this.journal.session
-    if (open !== undefined && open.turn === this.#queuedTurn) await this.#conversation.whenIdle()
+    if (this.#closed === undefined && open !== undefined && open.turn === this.#queuedTurn)
+      await this.#conversation.whenIdle()
   }
 
-  /** Releases the conversation once its current work settles; any process may continue it. */
-  async close(): Promise<void> {
-    await this.#conversation.stop('release')
-    const { contextId } = this.#options.key
+  /**
+   * Releases the conversation once its current work settles; any process may continue it. Work that has not ended after
+   * `graceMs` is left: the run stays owned until it ends.
+   */
+  close(graceMs: number = SHUTDOWN_GRACE_MS): Promise<void> {
+    this.#closed ??= this.#close(graceMs)
+    return this.#closed
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const { key, timer } = this.#options
+    await endsWithin(this.#conversation.stop('release'), graceMs, timer)
+    const { contextId } = key
     this.#conversation.close(
       new HoldfastError('shutdown', {
         message: `${contextId} was closed in this process; nothing was lost.`,

@@ -175,11 +175,20 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     }
   }
 
-  /** Releases a conversation that this process runs, after the effects under way; any process may go on with it. */
-  async shutdown(where: ContextRef & { readonly contextId: string }): Promise<void> {
-    checkOptions(where, { place: 'shutdown()', ...WHERE })
+  /**
+   * Releases a conversation that this process runs, after the effects under way; any process may go on with it. Effects
+   * that have not ended after `graceMs` (default: 30 seconds) are left: the run stays owned by this process until they end.
+   */
+  async shutdown({
+    graceMs,
+    ...where
+  }: ContextRef & { readonly contextId: string; readonly graceMs?: number }): Promise<void> {
+    checkOptions(
+      { ...where, graceMs },
+      { place: 'shutdown()', ...WHERE, options: { ...WHERE.options, graceMs: { leastMs: 0 } } },
+    )
     const conversations = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
-    await Promise.all(conversations.map((conversation) => conversation.close()))
+    await Promise.all(conversations.map((conversation) => conversation.close(graceMs)))
   }
 
   /** The current state, or the state after entry `at`; undefined if the graph never ran. */

@@ -21,6 +21,11 @@ export class Gate {
     return this.#waiting.length
   }
 
+  /** Throws `overloaded` if a conversation that runs no turn would be refused now. */
+  checkRoom(): void {
+    if (this.#inside.size >= this.#most && this.#waiting.length >= this.#mostWaiting) throw this.#full()
+  }
+
   /** Runs `work` when there is a place, in the order of the calls. Rejects at once if too many wait. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     await this.#enter(name)
@@ -36,7 +41,7 @@ export class Gate {
       this.#add(name)
       return undefined
     }
-    if (this.#waiting.length >= this.#mostWaiting) throw this.#full()
+    this.checkRoom()
     return new Promise((resolve) => {
       this.#waiting = [...this.#waiting, { name, enter: resolve }]
     })

@@ -4,7 +4,16 @@
  */
 
 import type { Agent } from '../agent/index.ts'
-import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import {
+  type Clock,
+  endsWithin,
+  type Ids,
+  SHUTDOWN_GRACE_MS,
+  systemClock,
+  systemIds,
+  systemTimer,
+  type Timer,
+} from '../base/index.ts'
 import { checkStore } from '../drive/index.ts'
 import { forkContext } from '../journal/index.ts'
 import {
@@ -103,7 +112,6 @@ const SHUTDOWN: OptionSet<HostShutdownOptions> = {
   place: 'host.shutdown()',
   options: { graceMs: { leastMs: 0 } },
 }
-const SHUTDOWN_GRACE_MS = 30_000
 
 const HOST: OptionSet<HostConfig> = {
   place: 'createHost()',
@@ -232,6 +240,17 @@ export class Host {
 
   get load(): { readonly open: number; readonly running: number; readonly waiting: number } {
     return { open: this.#pool.size, running: this.#gate.running, waiting: this.#gate.waiting }
+  }
+
+  /**
+   * Throws `shutdown` while and after the host shuts down, `overloaded` if a message to a further conversation would be
+   * refused now, and the error of a store that does not answer.
+   */
+  async checkReady(): Promise<void> {
+    if (this.#state === 'closed') throw closedError()
+    this.#gate.checkRoom()
+    this.#pool.checkRoom()
+    await this.store.due(1)
   }
 
   /** Continues what earlier processes left, from now on. Messages are accepted with or without it. */
@@ -401,12 +420,10 @@ export class Host {
     const closed = Promise.all([
       this.#engine.stop(),
       this.#retention?.stop(),
-      this.#pool.closeAll(),
+      this.#pool.closeAll(graceMs),
       this.#erasures.stop(),
     ])
-    const isClosed = new AbortController()
-    const grace = this.#timer.wait(graceMs, { signal: isClosed.signal })
-    await Promise.race([closed, grace]).finally(() => isClosed.abort())
+    await endsWithin(closed, graceMs, this.#timer)
   }
 
   #retentionOf(ttlMs: Readonly<Record<string, number>>): Retention | undefined {

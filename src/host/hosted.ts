@@ -100,7 +100,8 @@ export interface Hosted {
   requests(): Promise<readonly RequestData[]>
   /** Goes on with an open turn, unread input or an expired request. `follow` gets each turn that can be followed. */
   drive(follow: (turn: HostedTurn) => void): Promise<void>
-  close(): Promise<void>
+  /** Leaves effects that have not ended after `graceMs`. */
+  close(graceMs?: number): Promise<void>
 }
 
 export class HostedAgentConversation implements Hosted {
@@ -142,8 +143,8 @@ export class HostedAgentConversation implements Hosted {
     while ((await this.agent.drive()).state === 'again');
   }
 
-  close(): Promise<void> {
-    return this.agent.shutdown({ save: false })
+  close(graceMs?: number): Promise<void> {
+    return this.agent.shutdown({ save: false, ...defined({ graceMs }) })
   }
 }
 
@@ -243,8 +244,8 @@ export class HostedGraphConversation implements Hosted {
     return runWithApprovals(this.#approvals, () => this.#graph.drive(this.#where))
   }
 
-  close(): Promise<void> {
-    return this.#graph.shutdown(this.#where)
+  close(graceMs?: number): Promise<void> {
+    return this.#graph.shutdown({ ...this.#where, ...defined({ graceMs }) })
   }
 }
 

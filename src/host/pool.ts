@@ -65,17 +65,24 @@ export class Pool {
     return slot !== undefined && !isIdle(slot)
   }
 
+  /** Throws `shutdown` or `overloaded` if no further conversation could be opened now. */
+  checkRoom(): void {
+    if (this.#isClosed) throw closedError()
+    if (this.#slots.size < this.#options.most || [...this.#slots.values()].some(isIdle)) return
+    throw overloadedError(this.#options.most)
+  }
+
   /** Closes a conversation that is open, such as one that is to be deleted. */
   async close(key: ContextKey): Promise<void> {
     const slot = this.#slots.get(keyText(key))
     if (slot !== undefined) await this.#close(keyText(key), slot)
   }
 
-  /** Closes all, after the effects under way; opens none from now on. */
-  async closeAll(): Promise<void> {
+  /** Closes all, after the effects under way, at most `graceMs`; opens none from now on. */
+  async closeAll(graceMs?: number): Promise<void> {
     this.#isClosed = true
     this.#cancelSweep?.()
-    await Promise.allSettled([...this.#slots].map(([name, slot]) => this.#close(name, slot)))
+    await Promise.allSettled([...this.#slots].map(([name, slot]) => this.#close(name, slot, graceMs)))
     await Promise.allSettled(this.#closing.values())
   }
 
@@ -115,10 +122,10 @@ export class Pool {
     throw overloadedError(this.#options.most)
   }
 
-  async #close(name: string, slot: Slot): Promise<void> {
+  async #close(name: string, slot: Slot, graceMs?: number): Promise<void> {
     this.#slots.delete(name)
     const closing = slot.hosted.then(
-      (hosted) => hosted.close(),
+      (hosted) => hosted.close(graceMs),
       () => {},
     )
     const done = closing.catch(() => {}).finally(() => this.#closing.delete(name))

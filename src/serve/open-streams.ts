@@ -37,9 +37,14 @@ export class OpenStreams {
     return this.#open.size
   }
 
+  /** Throws a problem once the server closes. */
+  checkOpen(): void {
+    if (this.#isClosed) throw refused(503, 'shutdown', 'This server is shutting down.')
+  }
+
   enter(caller: string, request: Request): OpenStream {
     const own = this.#byCaller.get(caller) ?? 0
-    if (this.#isClosed) throw refused(503, 'shutdown', 'This server is shutting down.')
+    this.checkOpen()
     if (this.#open.size >= this.#most) throw refused(503, 'overloaded', TOO_MANY)
     if (own >= this.#mostEach) throw refused(429, 'rate-limited', TOO_MANY)
     const stop = new AbortController()

@@ -44,7 +44,7 @@ export interface Problem {
   readonly allow?: string
 }
 
-/** Thrown by handlers. */
+/** Thrown by handlers. `cause`: a failure that is the operator's. */
 export class HttpProblem extends Error {
   readonly problem: Problem
 
@@ -58,6 +58,13 @@ export class HttpProblem extends Error {
 /** The same for a conversation that does not exist and for one of somebody else. */
 export function notFound(): HttpProblem {
   return new HttpProblem({ status: 404, code: 'not-found', detail: 'There is no such conversation.' })
+}
+
+/** Of a server that would refuse a message now. */
+export function notReady(cause: unknown): unknown {
+  if (problemOf(cause).status === 503) return cause
+  const detail = 'The store does not answer. The log of the server has the reason.'
+  return new HttpProblem({ status: 503, code: 'not-ready', detail, retryAfterS: 1 }, { cause })
 }
 
 /** A conversation of the caller that was erased: nothing writes to it again by itself. */

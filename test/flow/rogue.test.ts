@@ -56,7 +56,7 @@ test('never: the limit on steps ends it, with the last text as the answer', asyn
   )
   expect(await run()).toMatchObject({
     ended: 'limit',
-    isVerified: false,
+    isVerified: null,
     finalAnswer: 'Looking on.',
     attempts: [],
     reason: 'The limit on steps (6) was reached.',
@@ -79,7 +79,7 @@ test('beside a call that waits for approval: nothing is verified before the answ
   const both = calls(call('attempt_completion', { result: 'Paid.' }), call('pay', { to: 'Meyer' }))
   const { run, agent, nodes } = rogue({ rounds: [[both]] })
   const waiting = await run()
-  expect(waiting).toMatchObject({ ended: 'waiting', isVerified: false, attempts: [] })
+  expect(waiting).toMatchObject({ ended: 'waiting', isVerified: null, attempts: [] })
   expect(await nodes()).toEqual(['planner', 'agent'])
   const [request] = waiting.requests
   const ended = await agent.answer('t', { [request?.requestId ?? '']: true })

@@ -71,7 +71,10 @@ describe('the task agent', () => {
     const send = async (text: string) => (await host.send(where, text)).outcome
     expect(await send('Take a note')).toMatchObject({ reason: 'stop', text: 'It is noted.' })
     expect(await send('Now in German')).toMatchObject({ reason: 'stop', text: 'Es ist notiert.' })
-    expect(await send('Louder')).toMatchObject({ reason: 'stop', text: 'I give up.' })
+    expect(await send('Louder')).toMatchObject({
+      reason: 'stop',
+      text: 'I give up.\n\nNot verified: there was no verdict.',
+    })
     await host.shutdown()
     const system = (at: number): string => model.calls[at]?.prompt[0]?.content as string
     expect(system(0)).not.toContain('earlier')
@@ -92,7 +95,7 @@ describe('the task agent', () => {
     expect(first.attempts.map(({ answer }) => answer)).toEqual(['Half', 'Whole'])
     const second = await agent.run('And again', { contextId: 'r' })
     expect(second).toMatchObject({ ended: 'limit', finalAnswer: 'No idea.', plan: 'Q1', planIteration: 1 })
-    expect([second.attempts, second.isVerified]).toEqual([[], false])
+    expect([second.attempts, second.isVerified]).toEqual([[], null])
     expect((await agent.getState('r'))?.task).toBe('And again')
     expect(model.calls).toHaveLength(11)
   })
@@ -316,7 +319,7 @@ describe('the task agent', () => {
   test('a reply without a call is nudged three times, then the run ends with its text', async () => {
     const { agent, nodes } = task(['Plan', 'Hm.', 'Well.', 'So.', 'The answer is 4.'])
     const results = await agent.run('2 + 2?', { contextId: 't4' })
-    expect(results).toMatchObject({ ended: 'limit', finalAnswer: 'The answer is 4.', isVerified: false })
+    expect(results).toMatchObject({ ended: 'limit', finalAnswer: 'The answer is 4.', isVerified: null })
     expect(results.reason).toContain('4 replies in a row without a tool call')
     expect(await nodes('t4')).toEqual(['planner', 'agent', 'agent', 'agent', 'agent'])
     const nudges = results.messages.filter(({ content }) =>
@@ -412,6 +415,64 @@ describe('the task agent', () => {
     expect(await none.agent.run('Do it')).toMatchObject({ isVerified: null, ended: 'no-verdict' })
     await expect(task(['P'], { criteria }).agent.run('Do it')).rejects.toThrow(
       'the tools have no execute_command',
+    )
+  })
+
+  test('the reason says who has checked the answer', async () => {
+    const cwd = folder()
+    const tools = await loadTools({ cwd })
+    const criteria = [{ name: 'exit', command: 'true' }]
+    const checked = { cwd, tools, criteria }
+    const reasonOf = async (replies: Script, config: Partial<TaskAgentConfig>) =>
+      (await task(['P', done('A'), ...(replies as string[])], config).agent.run('Do it')).reason
+    expect(await reasonOf([verdict(true)], checked)).toBe(
+      'The verification passed: the criteria, and the verdict of a model.',
+    )
+    expect(await reasonOf([], { ...checked, verifierModel: null })).toBe(
+      'The verification passed: the criteria.',
+    )
+    expect(await reasonOf([verdict(true)], {})).toBe(
+      'The verification passed by the verdict of a model; no criterion was run.',
+    )
+    expect(await reasonOf(['Hm.', 'Hm.'], checked)).toBe(
+      'The criteria passed, but the model gave no readable verdict.',
+    )
+    expect(await reasonOf(['Hm.', 'Hm.'], {})).toBe(
+      'The model gave no readable verdict, and no criterion was run: give criteria, or another verifierModel.',
+    )
+    expect(await reasonOf([], { verifierModel: null })).toBe(
+      'Nothing could verify the answer: give criteria, or a model that gives a verdict.',
+    )
+  })
+
+  test('a task that is stopped before a verdict on its answer has none', async () => {
+    const stop = new AbortController()
+    const cancels = async () => {
+      stop.abort()
+      await new Promise((resolve) => setImmediate(resolve))
+      return verdict(true)
+    }
+    const { agent } = task(['P', done('One'), verdict(false, ['x']), 'P2', done('Two'), cancels])
+    const results = await agent.run('Do it', { signal: stop.signal })
+    expect(results).toMatchObject({ ended: 'cancelled', finalAnswer: 'Two', isVerified: null })
+    expect(await agent.displayTrace()).toContain('Verified: no verdict.')
+  })
+
+  test('the reply of a served task says so if its answer is not verified', async () => {
+    const replyTo = async (script: Script, config: Partial<TaskAgentConfig> = {}) => {
+      const flow = taskFlow({ model: new ScriptedModel(script), verbose: false, tools: [note], ...config })
+      const host = createHost({ store: memoryStore(), flows: { task: flow } })
+      const where = { tenant: 'acme', actor: 'ann', contextId: 'task:1' }
+      const { text } = await (await host.send(where, 'Do it')).outcome
+      await host.shutdown()
+      return text
+    }
+    expect(await replyTo(['P', done('All done.'), verdict(true)])).toBe('All done.')
+    expect(await replyTo(['P', done('All done.'), verdict(false, ['half of it'])], { maxReplans: 0 })).toBe(
+      'All done.\n\nNot verified: half of it.',
+    )
+    expect(await replyTo(['P', done('All done.')], { verifierModel: null })).toBe(
+      'All done.\n\nNot verified: there was no verdict.',
     )
   })
 

@@ -94,7 +94,10 @@ describe.each(SPEAKERS)('%s', (speaker) => {
       maxContextTokens: MOST,
     })
     const results = await agent.run('Read the texts')
-    expect([results.ended, results.reason]).toEqual(['verified', 'The verification passed.'])
+    expect([results.ended, results.reason]).toEqual([
+      'verified',
+      'The verification passed by the verdict of a model; no criterion was run.',
+    ])
     expect(wire.problems).toEqual([])
     expect(Math.max(...sizes())).toBeLessThan(MOST)
     // The reply to a huge result is made with its beginning and its end in sight.

@@ -1,4 +1,5 @@
 /** `holdfast serve`: the agents of a config over HTTP, until a signal. */
+import { inspect } from 'node:util'
 import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
 import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
@@ -103,9 +104,9 @@ async function httpOf(
   const { createHttp } = await loadHttp()
   const { authenticate, cors, page = 'if-built', proxies, ...limits } = workspace.serve ?? {}
   const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
-  const { requestsPerMinute, authFailuresPerMinute } = limits
+  const { requestsPerMinute, authFailuresPerMinute, authTimeoutMs } = limits
   const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
-  const rates = { requestsPerMinute, authFailuresPerMinute }
+  const rates = { requestsPerMinute, authFailuresPerMinute, authTimeoutMs }
   try {
     return await createHttp(host, {
       ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
@@ -234,7 +235,8 @@ function accessText({ at, method, path, status, ms, tenant, actor, code }: Acces
 }
 
 function printError({ args, err }: CommandContext, error: unknown): void {
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  // With its causes.
+  const message = inspect(error)
   if (args.has('json')) err.json({ type: 'error', message })
   else err.write(styled`${red('holdfast:')} ${prose(message)}\n`)
 }

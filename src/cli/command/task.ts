@@ -269,7 +269,7 @@ class TaskSession {
     this.#note(summaryOf(results))
     const isToAnswer = results.ended === 'waiting' && this.#screen === undefined
     if (results.isResumable && !isToAnswer) this.#note(dim(`  to go on: ${this.#continuing()}`))
-    else if (!results.isResumable && !this.#hasRun) {
+    else if (!results.isResumable && !this.#hasRun && results.ended !== 'failed') {
       this.#note(styled`This task has ended; nothing was run.`)
       this.#note(dim(`  for a further round: ${this.#continuing()} "…"`))
     }

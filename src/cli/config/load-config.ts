@@ -66,6 +66,7 @@ const SERVE_OPTIONS: readonly string[] = [
   'maxBodyBytes',
   'requestsPerMinute',
   'authFailuresPerMinute',
+  'authTimeoutMs',
   'proxies',
   'maxStreams',
   'maxStreamsEach',

@@ -153,7 +153,11 @@ export class TaskPrinter {
 
   #verdict(isVerified: Json, attempts: Json | undefined): void {
     const list = Array.isArray(attempts) ? (attempts as readonly Json[]) : []
-    const { unmet = [], evidence = [] } = (list.at(-1) ?? {}) as Readonly<Record<string, readonly string[]>>
+    const {
+      unmet = [],
+      evidence = [],
+      checkedBy = [],
+    } = (list.at(-1) ?? {}) as Readonly<Record<string, readonly string[]>>
     const rows = (isVerified === true ? evidence : unmet)
       .map((each) => dim(cut(`  - ${oneLine(each)}`, this.#width)))
       .slice(0, MOST_TODO)
@@ -161,7 +165,7 @@ export class TaskPrinter {
       isVerified === null
         ? yellow('! no verdict')
         : isVerified === true
-          ? green('✓ verified')
+          ? green(`✓ verified${checkedBy.includes('criteria') ? '' : ' by a model; no criterion was run'}`)
           : red('✗ not verified')
     this.#view.print(joinLines([head, ...rows]))
   }

@@ -21,7 +21,7 @@ export type TaskEnd =
 export interface TaskResults {
   /** The verified answer; else the best so far; null if there is none. */
   readonly finalAnswer: string | null
-  /** Null: no verdict was given. */
+  /** The verdict on `finalAnswer`. Null: there is none, or not yet. */
   readonly isVerified: boolean | null
   readonly planIteration: number
   readonly plan: string
@@ -57,7 +57,7 @@ export function resultsOf(
   const { planIteration, plan, messages, todoList, attempts } = state
   return {
     finalAnswer: answerOf(state),
-    isVerified: state.isVerified,
+    isVerified: verdictOn(state),
     planIteration,
     plan,
     messages,
@@ -88,17 +88,49 @@ function endOf(state: TaskState, outcome: Outcome, { planning, maxReplans }: Res
   if (status !== 'completed') return { ended: 'waiting', reason: 'The run waits for an answer.' }
   if (state.nudges > MOST_NUDGES)
     return { ended: 'limit', reason: `The model gave ${state.nudges} replies in a row without a tool call.` }
-  if (state.isVerified === true) return { ended: 'verified', reason: 'The verification passed.' }
-  if (state.isVerified === null)
-    return {
-      ended: 'no-verdict',
-      reason: 'Nobody could verify the answer: give criteria, or a model that gives a verdict.',
-    }
-  const unmet = state.attempts.at(-1)?.unmet.join('; ') ?? ''
+  if (state.isVerified === true) return { ended: 'verified', reason: passedText(state) }
+  if (state.isVerified === null) return { ended: 'no-verdict', reason: noVerdictText(state) }
+  const unmet = unmetText(state)
   const why = unmet === '' ? 'The verification failed.' : `The verification failed: ${unmet}.`
   return planning && state.planIteration > maxReplans
     ? { ended: 'limit', reason: `${why} The limit of ${maxReplans} new plans was reached.` }
     : { ended: 'not-verified', reason: why }
+}
+
+function passedText(state: TaskState): string {
+  const { criteria, model } = checkersOf(state)
+  if (!criteria) return 'The verification passed by the verdict of a model; no criterion was run.'
+  return `The verification passed: the criteria${model ? ', and the verdict of a model' : ''}.`
+}
+
+function noVerdictText(state: TaskState): string {
+  const { criteria, model } = checkersOf(state)
+  if (!model) return 'Nothing could verify the answer: give criteria, or a model that gives a verdict.'
+  if (criteria) return 'The criteria passed, but the model gave no readable verdict.'
+  return 'The model gave no readable verdict, and no criterion was run: give criteria, or another verifierModel.'
+}
+
+function checkersOf({ attempts }: TaskState): { readonly criteria: boolean; readonly model: boolean } {
+  const checkedBy = attempts.at(-1)?.checkedBy ?? []
+  return { criteria: checkedBy.includes('criteria'), model: checkedBy.includes('model') }
+}
+
+function unmetText({ attempts }: TaskState): string {
+  return attempts.at(-1)?.unmet.join('; ') ?? ''
+}
+
+/** The verdict on the answer of `answerOf`. */
+function verdictOn({ finalAnswer, isVerified, attempts }: TaskState): boolean | null {
+  return finalAnswer === null ? (attempts.at(-1)?.isVerified ?? null) : isVerified
+}
+
+/** The answer in words: with what the verification said, unless it passed. */
+export function replyOf(state: TaskState): string | null {
+  const answer = answerOf(state)
+  const verdict = verdictOn(state)
+  if (answer === null || verdict === true) return answer
+  const why = verdict === null ? 'there was no verdict' : unmetText(state) || 'the verification failed'
+  return `${answer}\n\nNot verified: ${why}.`
 }
 
 /** The verified answer; else the best so far; null if there is none. */

@@ -19,6 +19,8 @@ export type Attempt = {
   readonly isVerified: boolean | null
   readonly unmet: readonly string[]
   readonly evidence: readonly string[]
+  /** The criteria, if some were run, and the model, if it was asked. */
+  readonly checkedBy: readonly ('criteria' | 'model')[]
 }
 
 export type TaskChannels = {
@@ -30,7 +32,7 @@ export type TaskChannels = {
   readonly planIteration: Channel<number>
   readonly maxContextTokens: ValueChannel<number>
   readonly finalAnswer: Channel<string | null>
-  /** Null: no verdict could be given. */
+  /** The verdict on `finalAnswer`. Null: there is none yet, or none could be given. */
   readonly isVerified: Channel<boolean | null>
   /** As the todo tools wrote it. */
   readonly todoList: Channel<string | null>
@@ -47,7 +49,7 @@ export const TASK_CHANNELS: TaskChannels = {
   planIteration: value(0),
   maxContextTokens: value(),
   finalAnswer: value<string | null>(null),
-  isVerified: value<boolean | null>(false),
+  isVerified: value<boolean | null>(null),
   todoList: value<string | null>(null),
   nudges: value(0),
   attempts: reduce<readonly Attempt[]>(
@@ -70,16 +72,21 @@ export function roundInput(task: string, maxContextTokens: number): InputOf<Task
     plan: '',
     planIteration: 0,
     finalAnswer: null,
-    isVerified: false,
+    isVerified: null,
     todoList: null,
     nudges: 0,
     attempts: [],
   }
 }
 
-export function attemptOf(answer: string, verdict: Verdict | undefined): Attempt {
+export function attemptOf(
+  answer: string,
+  verdict: Verdict | undefined,
+  checkedBy: Attempt['checkedBy'],
+): Attempt {
   return {
     answer,
+    checkedBy,
     isVerified: verdict?.verified ?? null,
     unmet: verdict?.unmet ?? [],
     evidence: verdict?.evidence ?? [],

@@ -1,7 +1,7 @@
 /** The task agent for a host: a message is a task, the reply is its answer; a further message is a further round. */
 import type { JsonObject } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
-import { answerOf } from './results.ts'
+import { replyOf } from './results.ts'
 import type { TaskState } from './state.ts'
 import { TaskAgent } from './task-agent.ts'
 import type { TaskAgentConfig } from './task-config.ts'
@@ -19,6 +19,6 @@ export function taskFlow(config: Omit<TaskAgentConfig, 'store' | 'owner'>): Task
   return {
     build: (store) => new TaskAgent({ ...config, store }).compile(),
     values: (task) => agent.valuesOf(task),
-    reply: (state) => answerOf(state as unknown as TaskState) ?? undefined,
+    reply: (state) => replyOf(state as unknown as TaskState) ?? undefined,
   }
 }

@@ -59,7 +59,7 @@ export function taskNodes(config: TaskNodes): Record<PromptNode | 'tools', TaskN
     replan: async (state, context) => ({
       ...(await plan(config, 'replan', { state, context })),
       finalAnswer: null,
-      isVerified: false,
+      isVerified: null,
     }),
   }
 }
@@ -138,11 +138,16 @@ async function verify(config: TaskNodes, state: State, context: NodeContext): Pr
   const checked = await runCriteria(config.criteria, config.tools, context)
   const failed = checked.filter(({ isMet }) => !isMet)
   // A failed criterion decides: no claim of a model is asked for.
-  const judged = failed.length > 0 ? undefined : await judge(config, state, { answer, checked, context })
-  const verdict = withCriteria(judged, checked, config.verifierModel !== null)
+  const isJudged = failed.length === 0 && config.verifierModel !== null
+  const judged = isJudged ? await judge(config, state, { answer, checked, context }) : undefined
+  const verdict = withCriteria(judged, checked, isJudged)
+  const checkedBy = [
+    ...(checked.length > 0 ? (['criteria'] as const) : []),
+    ...(isJudged ? (['model'] as const) : []),
+  ]
   return {
     isVerified: verdict?.verified ?? null,
-    attempts: [attemptOf(answer, verdict)],
+    attempts: [attemptOf(answer, verdict, checkedBy)],
     messages: [ofProgram(`${VERIFICATION}${verdict === undefined ? 'no verdict' : feedbackOf(verdict)}`)],
   }
 }

@@ -1,6 +1,6 @@
 /** The server as a function from a request to a response, on Hono: authentication, limits, checks, and then a route. */
 import type { Context } from 'hono'
-import { debugThrown } from '../../base/index.ts'
+import { debugThrown, reportFailure } from '../../base/index.ts'
 import { type Host, isVisitor } from '../../host/index.ts'
 import {
   checkOptions,
@@ -28,7 +28,7 @@ import {
 import { type AccessLine, accessLine } from './access-log.ts'
 import { addressOf, type HttpConnection } from './address.ts'
 import { Admission, limitName, type Seen } from './admission.ts'
-import { AUTH_UNAVAILABLE } from './authenticate.ts'
+import { answeredInTime } from './authenticate.ts'
 import { Cors } from './cors.ts'
 import { docsPage } from './docs-page.ts'
 import { Metrics } from './metrics.ts'
@@ -50,6 +50,8 @@ export interface HttpOptions {
   readonly requestsPerMinute?: number
   /** Failed authentications of one address in a minute; then its unknown credentials are not tried. Default: 60. */
   readonly authFailuresPerMinute?: number
+  /** `authenticate` that has not answered for so long fails its request. Default: 30 seconds. */
+  readonly authTimeoutMs?: number
   /** The proxies in front of the server that add to X-Forwarded-For. Default: 0, the header is ignored. */
   readonly proxies?: number
   /** Open streams in all, and of one caller. Default: 10,000 and 100. */
@@ -63,7 +65,7 @@ export interface HttpOptions {
   readonly mounts?: readonly Mount[]
   /** Gets one line for each request. Default: none. */
   readonly accessLog?: (line: AccessLine) => void
-  /** Gets errors that callers see as `internal`. Default: shown with HOLDFAST_DEBUG=1. */
+  /** Gets the failures that callers do not see, such as the cause of an `internal`. Default: printed to standard error. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -75,6 +77,7 @@ const HTTP: OptionSet<HttpOptions> = {
     maxBodyBytes: { least: 1 },
     requestsPerMinute: { least: 1 },
     authFailuresPerMinute: { least: 1 },
+    authTimeoutMs: { leastMs: 1 },
     proxies: { least: 0 },
     maxStreams: { least: 1 },
     maxStreamsEach: { least: 1 },
@@ -240,11 +243,13 @@ class Server {
     this.#options = options
     this.#streams = streams
     this.#cors = new Cors(options.cors ?? [], options.mounts ?? [])
-    const { authenticate, requestsPerMinute, authFailuresPerMinute, heartbeatMs = 15_000 } = options
+    const { requestsPerMinute, authFailuresPerMinute, authTimeoutMs, heartbeatMs = 15_000 } = options
+    const authenticate = options.authenticate && answeredInTime(options.authenticate, authTimeoutMs)
     this.#admission = new Admission({ host, authenticate, requestsPerMinute, authFailuresPerMinute })
     this.#shared = {
       host,
       heartbeatMs,
+      checkOpen: () => streams.checkOpen(),
       metrics: () => this.#metrics.text(host, streams.total),
       document: () => document,
     }
@@ -324,7 +329,8 @@ class Server {
       response = await work(seen)
     } catch (error) {
       problem = this.#problem(error, seen)
-      if (problem.status === 500 || problem.code === AUTH_UNAVAILABLE) this.#failed(error)
+      if (problem.status === 500 || (error instanceof HttpProblem && error.cause !== undefined))
+        this.#failed(error)
       response = respond(problem, request)
     }
     const ms = performance.now() - started
@@ -373,7 +379,7 @@ class Server {
 
   #failed(error: unknown): void {
     const { onError } = this.#options
-    if (onError === undefined) return debugThrown('A request', error)
+    if (onError === undefined) return reportFailure('a request failed', error)
     try {
       onError(error)
     } catch (thrown) {

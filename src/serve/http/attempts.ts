@@ -36,7 +36,8 @@ export class Attempts {
     if (isCounted) this.#failures.take(name)
     let hasFailed = false
     try {
-      const caller = await this.#authenticate(request)
+      // JavaScript may give null.
+      const caller = (await this.#authenticate(request)) ?? undefined
       hasFailed = caller === false || (caller === undefined && !mayVisit)
       if (credentials !== undefined) this.#remember(credentials, typeof caller === 'object')
       return caller

@@ -1,6 +1,7 @@
 /** Ready ways of authentication: bearer tokens and API keys. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
+import { systemTimer } from '../../base/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
 import type { Authenticate, Caller } from '../caller.ts'
 import { HttpProblem } from '../problem.ts'
@@ -64,7 +65,31 @@ export async function bearerAuth(options: BearerOptions): Promise<Authenticate> 
   } as const)
 }
 
-export const AUTH_UNAVAILABLE = 'auth-unavailable'
+const AUTH_TIMEOUT_MS = 30_000
+
+/** `authenticate`, whose request fails if it does not answer: no caller waits for ever. */
+export function answeredInTime(
+  authenticate: Authenticate,
+  timeoutMs: number = AUTH_TIMEOUT_MS,
+): Authenticate {
+  return async (request) => {
+    const answered = new AbortController()
+    const late = systemTimer
+      .wait(timeoutMs, { signal: answered.signal, background: true })
+      .then((): never => {
+        throw unavailable(
+          'The caller cannot be authenticated now. Try again later.',
+          new Error(`authenticate has not answered for ${timeoutMs} ms. Give its own requests a timeout.`),
+        )
+      })
+    try {
+      return await Promise.race([authenticate(request), late])
+    } finally {
+      late.catch(() => {})
+      answered.abort()
+    }
+  }
+}
 
 /** The keys of an issuer. Throws a problem if they cannot be read: then a token is neither right nor wrong. */
 async function issuerKeys(jwksUrl: string): Promise<JWTVerifyGetKey> {
@@ -81,8 +106,14 @@ async function issuerKeys(jwksUrl: string): Promise<JWTVerifyGetKey> {
 }
 
 function keysUnavailable(cause: unknown): HttpProblem {
-  const detail = 'The keys of the issuer cannot be read now, so no token can be checked. Try again later.'
-  return new HttpProblem({ status: 503, code: AUTH_UNAVAILABLE, detail, retryAfterS: 1 }, { cause })
+  return unavailable(
+    'The keys of the issuer cannot be read now, so no token can be checked. Try again later.',
+    cause,
+  )
+}
+
+function unavailable(detail: string, cause: unknown): HttpProblem {
+  return new HttpProblem({ status: 503, code: 'auth-unavailable', detail, retryAfterS: 1 }, { cause })
 }
 
 export interface ApiKey {

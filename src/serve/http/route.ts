@@ -28,6 +28,8 @@ export interface RouteCall {
 export interface RouteServer {
   readonly host: Host
   readonly heartbeatMs: number
+  /** Throws a problem once the server closes. */
+  readonly checkOpen: () => void
   readonly metrics: () => string
   readonly document: () => JsonObject
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
 import { keyHeader } from '../key-header.ts'
-import { erasedProblem, HttpProblem, notFound, problemWith, unknownAgent } from '../problem.ts'
+import { erasedProblem, HttpProblem, notFound, notReady, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
 import { artifactResponse } from './artifact.ts'
 import { json, keyOf, type Route, type RouteCall } from './route.ts'
@@ -28,11 +28,14 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/ready',
     id: 'ready',
-    summary: 'The store answers, and there is room',
+    summary: 'A message would be accepted: the store answers, there is room, and no shutdown has begun',
     isPublic: true,
-    responses: { 200: { description: 'It does', schema: { type: 'object' } } },
-    handle: async ({ server: { host } }) => {
-      await host.store.due(1)
+    responses: { 200: { description: 'It would', schema: { type: 'object' } } },
+    handle: async ({ server: { host, checkOpen } }) => {
+      checkOpen()
+      await host.checkReady().catch((error: unknown) => {
+        throw notReady(error)
+      })
       return json({ status: 'ready', ...host.load })
     },
   },

@@ -1,5 +1,5 @@
 /** Limits, the access log and positions of streams hold for every request, whatever its route. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createHost } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { type AccessLine, createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
@@ -57,6 +57,44 @@ test('an access log and an onError that throw change no answer', async () => {
   expect(failures).toEqual([broken])
   const worse = await server({ accessLog, onError: accessLog })
   expect((await worse.send()).status).toBe(200)
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('The directory is away.')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('The directory is away.'))],
+])(
+  'authenticate that %s: a clean failure for the caller, its reason on standard error',
+  async (_, authenticate) => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    onTestFinished(() => written.mockRestore())
+    const { call } = await server({ authenticate })
+    const response = await call('/agents')
+    expect([response.status, await response.json()]).toMatchObject([500, { code: 'internal' }])
+    expect(written.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringContaining('holdfast: a request failed: Error: The directory is away.'),
+    ])
+  },
+)
+
+test('authenticate that does not answer in time fails its request', async () => {
+  const failures: unknown[] = []
+  const authenticate = () => new Promise<never>(() => {})
+  const { call } = await server({ authenticate, authTimeoutMs: 1, onError: (error) => failures.push(error) })
+  const response = await call('/agents')
+  expect([response.status, await response.json()]).toMatchObject([503, { code: 'auth-unavailable' }])
+  expect(failures).toMatchObject([
+    { cause: { message: expect.stringContaining('authenticate has not answered for 1 ms') } },
+  ])
+})
+
+test('authenticate of JavaScript that returns null names no caller', async () => {
+  const { call } = await server({ authenticate: () => null as unknown as undefined })
+  expect((await call('/agents')).status).toBe(401)
 })
 
 test('an empty Last-Event-ID is none: since counts', async () => {
