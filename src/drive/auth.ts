@@ -98,13 +98,11 @@ export function checkAllowed(
   if (!isOwner && !isAllowed(principal, allow)) throw forbiddenError(owner.contextId, principal)
 }
 
-function isAllowed(
-  principal: Principal,
-  allow: ((principal: Principal) => boolean) | undefined,
-): boolean | undefined {
+function isAllowed(principal: Principal, allow: ((principal: Principal) => boolean) | undefined): boolean {
   try {
     const answer: MaybePromise<boolean> | undefined = allow?.(principal)
-    if (!isPromise(answer)) return answer
+    // Untyped programs may return 'no'.
+    if (!isPromise(answer)) return answer === true
     answer.then(undefined, () => {})
     // A promise is no answer, and would pass for a yes.
     throw new TypeError('it returned a promise. Return true or false')

@@ -174,9 +174,9 @@ function byAi(validate: (value: unknown) => unknown): StandardSchema['~standard'
 }
 
 function approvalRule(needsApproval: unknown): NonNullable<AiToolOptions['approve']> {
-  if (typeof needsApproval !== 'function') return needsApproval === true ? 'always' : 'never'
+  if (typeof needsApproval !== 'function') return needsApproval ? 'always' : 'never'
   const asks = needsApproval as (input: unknown, options: object) => unknown
-  return async ({ input, callId }) => (await asks(input, { toolCallId: callId, messages: [] })) === true
+  return async ({ input, callId }) => Boolean(await asks(input, { toolCallId: callId, messages: [] }))
 }
 
 function executeOptions(context: ToolContext): object {

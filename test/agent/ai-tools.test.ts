@@ -180,6 +180,7 @@ describe('a tool of the AI SDK', () => {
     [false, ['5 tool.start call_1 weather']],
     [async ({ city }: { city: string }) => city === 'Oslo', ['5 request.start call_1/approval confirmation']],
     [async ({ city }: { city: string }) => city === 'Rome', ['5 tool.start call_1 weather']],
+    [() => 'yes' as never, ['5 request.start call_1/approval confirmation']],
   ])('asks first if needsApproval is %s', async (needsApproval, lines) => {
     const { agent } = bench({ script: asking(), tools: { weather: { ...weather, needsApproval } } })
     expect(

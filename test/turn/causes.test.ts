@@ -152,6 +152,15 @@ describe('with HOLDFAST_DEBUG', () => {
 })
 
 describe('what is thrown where it ends no turn', () => {
+  it.each(['no', 'yes', 1, {}, undefined])(
+    'by an allow that returns %j, which is not true',
+    async (answer) => {
+      const { agent } = bench({ script: ['Hi.'], allow: () => answer as never })
+      const { error } = await agent.executeTurn('Go', { auth: { actor: 'eve' } }).outcome
+      expect(error?.code).toBe('forbidden')
+    },
+  )
+
   it('by an allow that returns a promise refuses the turn: a promise is no yes', async () => {
     const allow = (async () => false) as unknown as () => boolean
     const { agent, store } = bench({ script: ['Hi.'], allow })
