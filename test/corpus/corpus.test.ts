@@ -427,7 +427,8 @@ describe('adding', () => {
       const corpus = openCorpus({ parsers: [parser] })
       await expect(corpus.add([{ source: 'a.own', content: 'x' }])).rejects.toMatchObject({
         code: 'option-failed',
-        message: 'The parser "own-1" must return { pages }, with the text of each page, and a title as text, if there is one.',
+        message:
+          'The parser "own-1" must return { pages }, with the text of each page, and a title as text, if there is one.',
       })
     },
   )
