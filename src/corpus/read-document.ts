@@ -90,10 +90,11 @@ async function parse(parser: Parser, file: Parameters<Parser['parse']>[0]): Prom
 
 /** A parser of a user may return anything. */
 function checkParsed(parsed: unknown, { id }: Parser): void {
-  const { pages } = Object(parsed) as { readonly pages?: unknown }
-  if (Array.isArray(pages) && pages.every((page) => typeof page === 'string')) return
+  const { pages, title } = Object(parsed) as { readonly pages?: unknown; readonly title?: unknown }
+  const isTitled = title === undefined || title === null || typeof title === 'string'
+  if (isTitled && Array.isArray(pages) && pages.every((page) => typeof page === 'string')) return
   throw new HoldfastError('option-failed', {
-    message: `The parser ${quote(id)} must return { pages }, with the text of each page.`,
+    message: `The parser ${quote(id)} must return { pages }, with the text of each page, and a title as text, if there is one.`,
     details: { option: 'parsers' },
   })
 }

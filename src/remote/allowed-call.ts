@@ -1,8 +1,9 @@
 /** The policies around a node that calls a remote agent, such as the trust of its host: they judge it as a tool. */
 import { approvalsAround } from '../drive/index.ts'
 import type { NodeContext } from '../graph/index.ts'
-import { HoldfastError } from '../protocol/index.ts'
+import { defined, HoldfastError } from '../protocol/index.ts'
 import { decideCall, redactorOf } from '../tool/index.ts'
+import type { RemoteMessage } from './remote-message.ts'
 
 interface RemoteCall {
   readonly name: string
@@ -14,16 +15,18 @@ interface RemoteCall {
 export async function checkAllowed(
   { name, url, public: isPublic = false }: RemoteCall,
   context: NodeContext,
-  message: string,
+  { text = '', data }: RemoteMessage,
 ): Promise<void> {
   const { policies, granted } = approvalsAround() ?? { policies: [] }
   const { principal, contextId, task: callId } = context
-  const about = { tool: name, input: { message }, principal, callId, contextId }
+  const secrets = redactorOf(context.credentials)
+  const input = { message: text, ...defined({ data }) }
+  const call = { tool: name, input, principal, callId, contextId }
   const decision = await decideCall(
     policies,
-    { ...about, origin: { kind: 'a2a', url }, isPublic, asks: false },
+    { ...call, origin: { kind: 'a2a', url }, isPublic, asks: false },
     {
-      secrets: redactorOf(context.credentials),
+      secrets,
       granted: async () => new Set(await granted?.(principal)),
       onFailed: () => {},
     },
@@ -31,7 +34,8 @@ export async function checkAllowed(
   if (decision?.decision === 'deny') throw refused(name, decision.reason)
   if (decision?.decision !== 'ask') return
   const prompt = decision.question
-  const question = { kind: 'confirmation', name: 'approval', prompt, about: { remoteAgent: name } } as const
+  const about = { remoteAgent: name, tool: name, args: secrets.json(input) }
+  const question = { kind: 'confirmation', name: 'approval', prompt, about } as const
   if (!(await context.interrupt(question))) throw refused(name, 'It was not approved.')
 }
 

@@ -137,7 +137,7 @@ export function remoteNode<State, Update>(
     const { task: callKey, artifacts } = context
     const given = input(state)
     const message = typeof given === 'string' ? { text: given } : given
-    await checkAllowed(options, context, message.text ?? '')
+    await checkAllowed(options, context, message)
     const answers: Record<string, Json> = {}
     for (let round = 1; ; round++) {
       const reply = await context.step(

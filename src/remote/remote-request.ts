@@ -6,7 +6,7 @@
  * Q2  The questions of one message of the remote agent are a round. Their names have its number, and all of them are answered by
  *     one message.
  */
-import { defined, type Json, type JsonObject } from '../protocol/index.ts'
+import { defined, isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { type AskKind, type AskRequest, answerFrom } from '../tool/index.ts'
 import type { RemoteMessage } from './remote-message.ts'
 
@@ -129,7 +129,3 @@ export function answerContent(values: readonly Json[], { state, requestIds }: As
 }
 
 const SIGN_IN = { requestId: '', kind: 'confirmation', prompt: '' }
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -420,14 +420,15 @@ describe('adding', () => {
     expect([added.length, unchanged.length]).toEqual([6 - kept, kept])
   })
 
-  it.each([undefined, {}, { pages: 'text' }, { pages: [7] }])(
-    'names a parser that returns %j and no pages',
+  it.each([undefined, {}, { pages: 'text' }, { pages: [7] }, { pages: ['x'], title: 7 }])(
+    'names a parser that returns %j',
     async (parsed) => {
       const parser = { id: 'own-1', extensions: ['own'], parse: async () => parsed as never }
       const corpus = openCorpus({ parsers: [parser] })
       await expect(corpus.add([{ source: 'a.own', content: 'x' }])).rejects.toMatchObject({
         code: 'option-failed',
-        message: 'The parser "own-1" must return { pages }, with the text of each page.',
+        message:
+          'The parser "own-1" must return { pages }, with the text of each page, and a title as text, if there is one.',
       })
     },
   )

@@ -1,8 +1,10 @@
 import { InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { afterEach, describe, expect, test } from 'vitest'
+import { runWithApprovals } from '../../src/drive/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { Agent, memoryStore } from '../../src/index.ts'
 import { type RemoteAgentOptions, remoteAgent, remoteNode } from '../../src/remote/index.ts'
+import type { RemoteMessage } from '../../src/remote/remote-message.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
 import { type Behaviour, type SampleAgent, sampleAgent } from './sample-agent.ts'
@@ -272,20 +274,22 @@ describe('a remote agent as a tool', () => {
 })
 
 describe('a remote agent as a node', () => {
-  const flow = (url: string, store = memoryStore()) =>
+  type Wish = { readonly wish?: string | undefined }
+  const textOf = ({ wish = '' }: Wish): string | RemoteMessage => wish
+  const flow = (url: string, input = textOf) =>
     graph({ state: { wish: value<string>(), trip: value<string>('') } })
       .addNode(
         'travel',
         remoteNode({
           name: 'travel',
           url,
-          input: ({ wish = '' }: { readonly wish?: string | undefined }) => wish,
+          input,
           output: (trip) => ({ trip }),
         }),
       )
       .addEdge(START, 'travel')
       .addEdge('travel', END)
-      .compile({ store })
+      .compile({ store: memoryStore() })
 
   test('asks, is answered, and updates the state', async () => {
     const { url, received } = await remote(({ isNew, text, artifact, say }) => {
@@ -300,6 +304,25 @@ describe('a remote agent as a node', () => {
       .outcome
     expect(state).toEqual({ wish: 'A trip', trip: 'To Brest' })
     expect(received).toEqual(['A trip', 'Brest'])
+  })
+
+  test('asks with the whole message where a policy asks', async () => {
+    const { url, received } = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Booked'))
+    const wish = 'A trip '.repeat(100)
+    const approvals = {
+      policies: [{ name: 'careful', decide: () => ({ decision: 'ask' as const }) }],
+      granted: async () => [],
+    }
+    const run = flow(url, ({ wish: text = '' }) => ({ text, data: { bags: 2 } }))
+    const begun = () => run.stream({ wish }, { contextId: 'g3' }).outcome
+    const { requests } = await runWithApprovals(approvals, begun)
+    expect(requests).toMatchObject([
+      {
+        kind: 'confirmation',
+        about: { remoteAgent: 'travel', tool: 'travel', args: { message: wish, data: { bags: 2 } } },
+      },
+    ])
+    expect(received).toEqual([])
   })
 
   test('fails if the task fails', async () => {

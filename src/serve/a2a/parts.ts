@@ -1,13 +1,14 @@
 /** Parts of messages and artifacts, between the protocol and the journal. */
 import type { Artifact, Message, Part } from '@a2a-js/sdk'
 import type { HostInput } from '../../host/index.ts'
-import type {
-  ArtifactChange,
-  FilePart,
-  Json,
-  JsonObject,
-  TextPart,
-  UserContent,
+import {
+  type ArtifactChange,
+  type FilePart,
+  isObject,
+  type Json,
+  type JsonObject,
+  type TextPart,
+  type UserContent,
 } from '../../protocol/index.ts'
 import { badRequest } from '../problem.ts'
 
@@ -81,10 +82,6 @@ function valuesOf(parts: readonly Part[]): JsonObject {
   )
   if (values.length === parts.length) return Object.assign({}, ...values) as JsonObject
   throw badRequest('This is a graph: send its values as a data part that is an object.')
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The parts of a message that is in the journal. */

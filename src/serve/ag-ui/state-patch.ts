@@ -1,5 +1,5 @@
 /** The difference of two states as a JSON Patch (RFC 6902). */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import { isObject, type Json, type JsonObject } from '../../protocol/index.ts'
 
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
@@ -45,10 +45,6 @@ function listChanges(from: readonly Json[], to: readonly Json[], path: string): 
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value)
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function escaped(key: string): string {
