@@ -148,13 +148,16 @@ export class GraphConversation {
 
   /** Releases the conversation once its current work settles; any process may continue it. */
   async close(): Promise<void> {
-    await this.#conversation.stop('release')
-    const { contextId } = this.#options.key
-    this.#conversation.close(
-      new HoldfastError('shutdown', {
-        message: `${contextId} was closed in this process; nothing was lost.`,
-      }),
-    )
+    try {
+      await this.#conversation.stop('release')
+    } finally {
+      const { contextId } = this.#options.key
+      this.#conversation.close(
+        new HoldfastError('shutdown', {
+          message: `${contextId} was closed in this process; nothing was lost.`,
+        }),
+      )
+    }
   }
 
   /** The conversation as a child of another loop. */
