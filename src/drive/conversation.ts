@@ -67,6 +67,7 @@ export class Conversation {
       post: (posts) => this.driver.ownership.post(posts),
       mayCarry: () => this.driver.mayCarry,
       opening: () => this.driver.opening,
+      isWaiting: async (posted) => (await options.store.inbox(options.key)).some(({ key }) => key === posted),
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
     const session = () => this.driver.journal.session

@@ -73,8 +73,8 @@ export class DeferredWrites {
   /** Removes this object from the conversation's, unless another has taken its place. */
   readonly #remove: () => void
   readonly #results = new Map<string, LateResult>()
-  /** Ownerships without a loop, to be released. */
-  readonly #releases = new Set<Ownership>()
+  /** Ownerships without a loop, to be released with this entry. */
+  readonly #releases = new Map<Ownership, EntryData['release']>()
   /** The attempt under way. */
   #trying: Promise<void> | undefined
   #isWaiting = false
@@ -95,9 +95,9 @@ export class DeferredWrites {
     this.#try(ownership)
   }
 
-  /** Releases the conversation of `ownership`, now or as soon as the store takes it. */
-  release(ownership: Ownership): void {
-    this.#releases.add(ownership)
+  /** Releases the conversation of `ownership`, now or as soon as the store takes it. The first request counts. */
+  release(ownership: Ownership, data: EntryData['release'] = { reason: 'trouble' }): void {
+    if (!this.#releases.has(ownership)) this.#releases.set(ownership, data)
     this.#try(ownership)
   }
 
@@ -137,7 +137,7 @@ export class DeferredWrites {
       for (const result of this.#results.values())
         await this.#post(result, ownership).catch((error: unknown) => failures.push(error))
       if (failures.length > 0) throw failures[0]
-      for (const owner of this.#releases) await this.#release(owner)
+      for (const [owner, data] of this.#releases) await this.#release(owner, data)
     }
   }
 
@@ -169,9 +169,9 @@ export class DeferredWrites {
     this.#results.delete(key)
   }
 
-  async #release(owner: Ownership): Promise<void> {
+  async #release(owner: Ownership, data: EntryData['release']): Promise<void> {
     try {
-      await owner.release('trouble')
+      await owner.release(data)
     } catch (error) {
       if (!isFinal(error) && !HoldfastError.is(error, 'fenced')) throw error
     }

@@ -18,10 +18,11 @@
  *                                                          is still held: a turn that has ended meanwhile is not lost
  */
 import { chain, type MaybePromise } from '../base/index.ts'
-import { readTurn, type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
+import { readTurn, type Session } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
+  type EntryData,
   type ErrorCode,
   HoldfastError,
   type NewEntry,
@@ -299,8 +300,14 @@ export class Driver {
     }
     if (!this.ownership.owesRelease) return
     const owed = deferredWrites(this.#options)
-    owed.release(this.ownership)
+    owed.release(this.ownership, this.#owedRelease)
     await owed.tried()
+  }
+
+  /** A turn that breaks while it is to be paused is paused. */
+  get #owedRelease(): EntryData['release'] {
+    const isOpen = this.ownership.isOwner && this.journal.session.open !== undefined
+    return (isOpen ? this.#stop.release : undefined) ?? { reason: 'trouble' }
   }
 
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
@@ -339,9 +346,8 @@ export class Driver {
       this.ownership.close()
       await state.loop.batches.return(true)
       const { turn, open } = this.journal.session
-      const data =
-        this.#stop.how === 'pause' ? { reason: 'pause', pause: true } : { reason: SHUTDOWN_RELEASE }
-      const released = open && this.ownership.append([{ type: 'release', turn, data }])
+      const data = this.#stop.release
+      const released = open && data && this.ownership.append([{ type: 'release', turn, data }])
       await released?.finally(() => this.#options.telemetry?.leave())
     }
     return { state: 'paused' }

@@ -2,7 +2,8 @@
  * Posts the messages of callers to the inbox of a conversation, each caller judged alone. It must not drive or publish.
  *
  * P1  The posts of one caller are one append, shared with no other caller. So a refusal is about one caller. Only the
- *     cancel of an interrupt under a key of the sender's comes after its message: one that was sent before cancels nothing.
+ *     cancel of an interrupt under a key of the sender's comes after its message: a message that was sent before and has
+ *     been taken cancels nothing. One that still waits cancels the running turn, once.
  * P2  The claim that opens a turn may carry the posts of one caller, which saves a commit: only if no turn is open, the
  *     inbox is empty and no other caller is entering. The opened turn takes the carried posts.
  * P3  A claim that was refused for its posts is repeated without them; the posts are judged alone (P1).
@@ -12,6 +13,7 @@
  *     `stored`. Only after a write of unknown outcome it gets `ambiguous`.
  * P6  A full inbox refuses callers, never the driver. A caller that finds it full starts the pump.
  */
+import { hash } from 'node:crypto'
 import type { MaybePromise } from '../base/index.ts'
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
 import { prunedError } from './refusal.ts'
@@ -22,7 +24,7 @@ export interface Caller {
   readonly posts: readonly NewInboxEntry[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string
-  /** Posted after `posts`, unless these were posted before. */
+  /** Posted after `posts`, unless these were posted before and have been taken. */
   readonly following?: readonly NewInboxEntry[]
   /** Called before the posts are written, each time. */
   readonly onWrite?: () => void
@@ -35,6 +37,8 @@ export interface OutboxOptions {
   readonly mayCarry: () => boolean
   /** While a claim is under way: resolves when it is decided (P4). */
   readonly opening: () => Promise<void> | undefined
+  /** True if no turn has taken the entry posted under this key. */
+  readonly isWaiting: (posted: string) => Promise<boolean>
   /** Subscribes a caller to the turn that took its message; false if the journal does not reach back to it. */
   readonly join: (subscription: TurnSubscription, posted: string) => Promise<boolean>
 }
@@ -62,7 +66,13 @@ export function callerPosts(
   if (repeats === undefined) return { posts }
   if (posts.length === 1) return { posts, repeats }
   const isCancel = ({ type }: NewInboxEntry): boolean => type === 'cancel'
-  return { posts: posts.filter((post) => !isCancel(post)), following: posts.filter(isCancel), repeats }
+  const following = posts.filter(isCancel).map((cancel) => ({ ...cancel, key: cancelKey(repeats, cancel) }))
+  return { posts: posts.filter((post) => !isCancel(post)), following, repeats }
+}
+
+/** The same for a message that is sent again during the same turn, so its cancel is stored once. */
+function cancelKey(repeats: string, { data }: NewInboxEntry): string {
+  return `cancel:${hash('sha256', `${String(data['turn'])} ${repeats}`)}`
 }
 
 export class Outbox {
@@ -145,10 +155,10 @@ export class Outbox {
       throw error
     })
     subscription.markStored()
-    if (repeats === undefined || added.some(({ key }) => key === repeats)) {
-      if (following.length > 0) await this.#options.post(following)
-      return
-    }
+    const isNew = repeats === undefined || added.some(({ key }) => key === repeats)
+    const isFollowed = following.length > 0 && (isNew || (await this.#options.isWaiting(repeats)))
+    if (isFollowed) await this.#options.post(following)
+    if (isNew) return
     // A duplicate: subscribe to the turn that took it.
     if (!(await this.#options.join(subscription, repeats))) throw prunedError(repeats)
   }

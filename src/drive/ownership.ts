@@ -22,6 +22,7 @@ import type { Next } from '../loop/index.ts'
 import {
   ENTRY_KINDS,
   type Entry,
+  type EntryData,
   HoldfastError,
   keyText,
   type NewEntry,
@@ -210,12 +211,12 @@ export class Ownership {
   }
 
   /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
-  release(reason: string): Promise<void> {
+  release(data: EntryData['release']): Promise<void> {
     return this.#inOrder.run(async () => {
       await this.#settle()
       const grant = grantOf(this.#state)
       if (grant === undefined) return
-      const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
+      const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data }
       if (this.journal.hasUnsaved) return this.#append([release])
       await this.#writeAs(
         grant.epoch,
@@ -228,7 +229,7 @@ export class Ownership {
 
   /** Ends ownership without a loop: with the buffered end of the turn, or a release. */
   releaseIdle(): Promise<void> {
-    return this.#hasUnsavedEnd ? this.flush() : this.release('idle')
+    return this.#hasUnsavedEnd ? this.flush() : this.release({ reason: 'idle' })
   }
 
   /** Posts to the inbox, as owner or not. Returns the entries that were not there before (W1). */

@@ -1,4 +1,6 @@
-/** The request to stop a driver, as signals for its loop. */
+/** The request to stop a driver: signals for its loop, and the release of its turn. */
+import { SHUTDOWN_RELEASE } from '../journal/index.ts'
+import type { EntryData } from '../protocol/index.ts'
 
 export class StopRequest {
   #how: 'pause' | 'release' | undefined
@@ -7,6 +9,12 @@ export class StopRequest {
 
   get how(): 'pause' | 'release' | undefined {
     return this.#how
+  }
+
+  /** The entry that releases the open turn; undefined: no stop. */
+  get release(): EntryData['release'] | undefined {
+    if (this.#how === 'pause') return { reason: 'pause', pause: true }
+    return this.#how && { reason: SHUTDOWN_RELEASE }
   }
 
   /** Undefined: no stop. */

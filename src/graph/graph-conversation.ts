@@ -166,13 +166,15 @@ export class GraphConversation {
 
   async #close(graceMs: number): Promise<void> {
     const { key, timer } = this.#options
-    await endsWithin(this.#conversation.stop('release'), graceMs, timer)
-    const { contextId } = key
-    this.#conversation.close(
-      new HoldfastError('shutdown', {
-        message: `${contextId} was closed in this process; nothing was lost.`,
-      }),
-    )
+    try {
+      await endsWithin(this.#conversation.stop('release'), graceMs, timer)
+    } finally {
+      this.#conversation.close(
+        new HoldfastError('shutdown', {
+          message: `${key.contextId} was closed in this process; nothing was lost.`,
+        }),
+      )
+    }
   }
 
   /** The conversation as a child of another loop. */

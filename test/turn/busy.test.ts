@@ -1,5 +1,8 @@
 /** A message that comes while a turn runs, and a message that is sent twice. */
 import { describe, expect, it } from 'vitest'
+import type { AppendRequest } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { faultyStore } from '../../src/testing/faulty-store.ts'
 import {
   bench,
   calls,
@@ -190,6 +193,20 @@ describe('the same key', () => {
     slow.resolve()
     expect(await second.outcome).toMatchObject({ status: 'completed', text: 'Two' })
     expect((await journal(store)).filter((text) => text.includes('cancel'))).toEqual([])
+  })
+
+  it('sent again to interrupt, while it waits because its cancel was refused, interrupts', async () => {
+    let isRefused = true
+    const at = ({ inbox = [] }: AppendRequest) => isRefused && inbox.some(({ type }) => type === 'cancel')
+    const store = faultyStore(memoryStore(), [{ at, how: 'refuse' }])
+    const { agent, model } = bench({ store, script: [{ stall: true }, 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    const send = () => agent.executeTurn('2', { key: 'k', whileBusy: 'interrupt' }).outcome
+    expect((await send()).error).toMatchObject({ code: 'store-failed', stored: true })
+    isRefused = false
+    expect(await send()).toMatchObject({ turn: 2, text: 'Two' })
+    expect((await first.outcome).status).toBe('cancelled')
   })
 
   it('of a new message interrupts, once', async () => {

@@ -120,8 +120,10 @@ function unmetText({ attempts }: TaskState): string {
 }
 
 /** The verdict on the answer of `answerOf`. */
-function verdictOn({ finalAnswer, isVerified, attempts }: TaskState): boolean | null {
-  return finalAnswer === null ? (attempts.at(-1)?.isVerified ?? null) : isVerified
+function verdictOn({ finalAnswer, attempts }: TaskState): boolean | null {
+  const last = attempts.at(-1)
+  const isAboutIt = last !== undefined && (finalAnswer === null || finalAnswer === last.answer)
+  return isAboutIt ? last.isVerified : null
 }
 
 /** The answer in words: with what the verification said, unless it passed. */

@@ -32,7 +32,7 @@ export type TaskChannels = {
   readonly planIteration: Channel<number>
   readonly maxContextTokens: ValueChannel<number>
   readonly finalAnswer: Channel<string | null>
-  /** The verdict on `finalAnswer`. Null: there is none yet, or none could be given. */
+  /** False until the verification has passed. Null: no verdict could be given. */
   readonly isVerified: Channel<boolean | null>
   /** As the todo tools wrote it. */
   readonly todoList: Channel<string | null>
@@ -49,7 +49,7 @@ export const TASK_CHANNELS: TaskChannels = {
   planIteration: value(0),
   maxContextTokens: value(),
   finalAnswer: value<string | null>(null),
-  isVerified: value<boolean | null>(null),
+  isVerified: value<boolean | null>(false),
   todoList: value<string | null>(null),
   nudges: value(0),
   attempts: reduce<readonly Attempt[]>(
@@ -72,7 +72,7 @@ export function roundInput(task: string, maxContextTokens: number): InputOf<Task
     plan: '',
     planIteration: 0,
     finalAnswer: null,
-    isVerified: null,
+    isVerified: false,
     todoList: null,
     nudges: 0,
     attempts: [],

@@ -59,7 +59,7 @@ export function taskNodes(config: TaskNodes): Record<PromptNode | 'tools', TaskN
     replan: async (state, context) => ({
       ...(await plan(config, 'replan', { state, context })),
       finalAnswer: null,
-      isVerified: null,
+      isVerified: false,
     }),
   }
 }
