@@ -20,6 +20,15 @@ const METHODS: readonly (readonly [name: string, before: readonly unknown[]])[] 
   ['putBlob', [key]],
 ]
 
+it('a backup needs a path', async () => {
+  const folder = memoryFolder('holdfast-wrong-')
+  const store = sqliteStore(join(folder, 'a.db'))
+  for (const wrong of [undefined, null, 7, ''])
+    await expect(store.backup(wrong as never)).rejects.toThrow('backup() needs the path of the copy')
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
 describe.each(['memoryStore()', 'sqliteStore()'])('%s', (kind) => {
   it.each(METHODS)('%s(%j …) refuses what is no object', async (name, before) => {
     const folder = memoryFolder('holdfast-wrong-')

@@ -13,9 +13,11 @@ import {
   checkOwner,
   type Entry,
   HoldfastError,
+  invalidOption,
   keyText,
   type OptionSet,
   type Owner,
+  shown,
 } from '../../protocol/index.ts'
 import { type Derivation, derivationsByType, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
@@ -235,6 +237,7 @@ class FileStore implements SqliteStore {
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
     checkOwner(owner)
+    if (typeof hash !== 'string') throw invalidOption('getBlob()', `takes a hash, not ${shown(hash)}`)
     return this.#db.read(() => reader.blobReader(this.#db, owner)(hash))
   }
 
@@ -313,6 +316,8 @@ class FileStore implements SqliteStore {
   }
 
   async backup(target: string): Promise<void> {
+    if (typeof target !== 'string' || target === '')
+      throw invalidOption('backup()', `needs the path of the copy, not ${shown(target)}`)
     await backupFile(this.#file, target)
   }
 
