@@ -8,7 +8,7 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
-import { checkStore, copyJson } from '../drive/index.ts'
+import { copyJson } from '../drive/index.ts'
 import { type LoopScope, type Telemetry, telemetryOption } from '../loop/index.ts'
 import { type LogConfig, logTelemetry } from '../observe/index.ts'
 import {
@@ -27,7 +27,7 @@ import {
   type Principal,
   shown,
 } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { checkStore, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import {
   type AutoCompact,

@@ -4,6 +4,7 @@ import { loadSession } from '../journal/index.ts'
 import type { PersonGrants } from '../loop/index.ts'
 import {
   type ContextKey,
+  contextKey,
   type Grant,
   type GrantScope,
   HoldfastError,
@@ -13,7 +14,7 @@ import {
   withGrants,
   withoutGrants,
 } from '../protocol/index.ts'
-import { persist, type Store } from '../store/index.ts'
+import { persist, requireStore, type Store } from '../store/index.ts'
 import { changeValues, newestValues } from './actor-journal.ts'
 
 /** The contextId of the journal of every person's grants. */
@@ -44,6 +45,7 @@ export function personGrants(store: Store, { tenant, actor }: Owner): PersonGran
 
 /** The grants of a conversation, and those of its owner in all conversations, each kind oldest first. */
 export async function listGrants(store: Store, key: ContextKey): Promise<readonly ListedGrant[]> {
+  requireStore('listGrants()', store)
   const { grants = [] } = await loadSession(store, key)
   const { values } = await newestValues<Grant>(store, grantsKey(key), 'grants')
   const given =
@@ -62,8 +64,10 @@ export async function listGrants(store: Store, key: ContextKey): Promise<readonl
  * conversations. Returns the number of grants that ended. Rejects with `in-use` while a turn of the conversation is open.
  */
 export async function revokeGrants(store: Store, key: ContextKey, pattern?: string): Promise<number> {
+  requireStore('revokeGrants()', store)
+  const { tenant, actor } = contextKey(key)
   const patterns = pattern === undefined ? undefined : [pattern]
-  const owner = { tenant: key.tenant, actor: key.actor }
+  const owner = { tenant, actor }
   let ended = 0
   const change = (values: readonly Grant[]): readonly Grant[] => {
     const left = withoutGrants(values, owner, patterns)

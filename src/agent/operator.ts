@@ -5,12 +5,13 @@ import {
   type ContextKey,
   checkOptions,
   HoldfastError,
+  invalidOption,
   type Json,
   keyText,
   type OptionSet,
   type SettledStatus,
 } from '../protocol/index.ts'
-import { type Head, isOwned, persist, type Store } from '../store/index.ts'
+import { type Head, isOwned, persist, requireStore, type Store } from '../store/index.ts'
 
 export interface StuckConversation {
   readonly head: Head
@@ -36,6 +37,7 @@ export async function listStuck(
   store: Store,
   options: StuckQuery = {},
 ): Promise<readonly StuckConversation[]> {
+  requireStore('listStuck()', store)
   checkOptions(options, STUCK)
   const { olderThanMs = 60_000, limit = 100 } = options
   const now = systemClock.now()
@@ -45,6 +47,12 @@ export async function listStuck(
     return { head, why: reasonOf(head, now), sinceMs: now - since, claims: head.claims }
   })
   return stuck.filter(({ sinceMs }) => sinceMs >= olderThanMs).toSorted((a, b) => b.sinceMs - a.sinceMs)
+}
+
+const SETTLE: OptionSet<Parameters<typeof settleCall>[2]> = {
+  place: 'settleCall()',
+  options: { callId: 'a text', status: ['ok', 'error', 'not-run'], output: null },
+  foreign: { result: 'output', id: 'callId', toolCallId: 'callId' },
 }
 
 /**
@@ -60,7 +68,12 @@ export async function settleCall(
     readonly output: Json
   },
 ): Promise<void> {
+  requireStore('settleCall()', store)
+  checkOptions(call, SETTLE)
   const { callId, status, output } = call
+  for (const [name, value] of Object.entries({ callId, status, output }))
+    if (value === undefined)
+      throw invalidOption('settleCall()', `needs \`${name}\` in { callId, status, output }`)
   const session = await loadSession(store, key)
   if (!isUnknown(session, callId) && !isStarted(session, callId)) {
     throw new HoldfastError('not-found', {
@@ -77,6 +90,7 @@ export async function settleCall(
  * more and posts the results that it still finishes.
  */
 export async function takeOver(store: Store, key: ContextKey): Promise<Head> {
+  requireStore('takeOver()', store)
   const head = await store.head(key)
   if (head === undefined)
     throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })

@@ -6,6 +6,7 @@ import { clearContext, loadSession, type Session } from '../journal/index.ts'
 import { eraseLogs } from '../observe/index.ts'
 import {
   type ArtifactInfo,
+  checkOwner,
   defined,
   HoldfastError,
   type Json,
@@ -14,7 +15,7 @@ import {
   type Message,
   type Owner,
 } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { requireStore, type Store } from '../store/index.ts'
 import { Agent } from './agent.ts'
 import {
   type AppendedMessage,
@@ -76,6 +77,8 @@ export interface Views {
 }
 
 export function viewsOf(store: Store, owner: Owner = LOCAL_OWNER): Views {
+  requireStore('viewsOf()', store)
+  checkOwner(owner)
   const agentOf = (contextId: string) => new Agent({ store, owner, contextId })
   const keyOf = (contextId: string) => ({ ...owner, contextId })
   return {

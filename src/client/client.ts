@@ -1,5 +1,17 @@
 /** The typed client. Writes carry a key and are repeated until the server has answered, so each has one effect. */
-import type { Entry, Json, JsonObject, Message, RequestData, TraceEntry, Usage } from '../protocol/index.ts'
+import {
+  checkOptions,
+  type Entry,
+  invalidOption,
+  type Json,
+  type JsonObject,
+  type Message,
+  type OptionSet,
+  type RequestData,
+  shown,
+  type TraceEntry,
+  type Usage,
+} from '../protocol/index.ts'
 import { ClientError, errorOf, givenUp } from './client-error.ts'
 import { asClientError, type ClientEvent, type FollowOptions, follow, wait, waitAfter } from './follow.ts'
 
@@ -126,7 +138,25 @@ export interface ConversationClient {
   events(options?: FollowOptions): AsyncGenerator<ClientEvent>
 }
 
+const CLIENT: OptionSet<ClientOptions> = {
+  place: 'createClient()',
+  options: {
+    url: null,
+    token: null,
+    visitorKey: 'a text',
+    retryForMs: { leastMs: 0 },
+    fetch: 'a function',
+  },
+  foreign: { baseURL: 'url', baseUrl: 'url', apiKey: 'token' },
+}
+
 export function createClient(options: ClientOptions): HoldfastClient {
+  checkOptions(options, CLIENT)
+  const { url, token }: { readonly url?: unknown; readonly token?: unknown } = options
+  if (typeof url !== 'string')
+    throw invalidOption('createClient()', `needs \`url\`, the address of the server, not ${shown(url)}`)
+  if (token !== undefined && typeof token !== 'string' && typeof token !== 'function')
+    throw invalidOption('token', `must be a text or a function that gives one, not ${shown(token)}`)
   const requests = new Requests(options)
   const conversation = (contextId: string): ConversationClient => conversationOf(requests, contextId)
   return {

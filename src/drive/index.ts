@@ -4,7 +4,6 @@ export { type AnswerOrigins, answerRequest, HANDED_DOWN } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { requestFields } from './auth.ts'
 export { attachCause } from './cause.ts'
-export { checkStore } from './check-store.ts'
 export type { ChildScope } from './child-scope.ts'
 export {
   approvalsAround,

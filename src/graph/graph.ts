@@ -6,7 +6,6 @@ import {
   attachCause,
   type ChildContext,
   type ChildResult,
-  checkStore,
   checkUnkeyed,
   leastLimits,
   metadataBelow,
@@ -39,7 +38,7 @@ import {
   type RequestData,
   shown,
 } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { checkStore, type Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { convertedChanges } from './adopt-channels.ts'
 import type { Channels, InputOf, StateOf } from './channel.ts'

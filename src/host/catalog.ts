@@ -2,7 +2,16 @@
 import type { AgentConfig } from '../agent/index.ts'
 import { debugThrown } from '../base/index.ts'
 import { givenFolders } from '../observe/index.ts'
-import { type ContextKey, contextKey, HoldfastError, type Principal, quote } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  contextKey,
+  HoldfastError,
+  invalidOption,
+  isObject,
+  type Principal,
+  quote,
+  shown,
+} from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import {
   type Hosted,
@@ -53,7 +62,7 @@ export class Catalog {
     this.#config = config
     this.#names = new Names<Entry>(
       [
-        ...Object.entries(agents).map(([name, agent]) => [name, { agent }] as const),
+        ...Object.entries(agents).map(([name, agent]) => [name, hostedAgent(name, agent)] as const),
         ...Object.entries(graphs).map(([name, graph]) => [name, hostedGraph(name, graph, store)] as const),
         ...Object.entries(flows).map(([name, flow]) => [name, hostedFlow(name, flow, store)] as const),
       ],
@@ -206,7 +215,7 @@ function hostedGraph(name: string, graph: HostedGraph, store: Store): GraphEntry
 
 /** A flow is built once, when its first conversation is opened; a failure is not kept. */
 function hostedFlow(name: string, flow: HostedFlow, store: Store): GraphEntry {
-  if (typeof flow !== 'object' || typeof flow.build !== 'function' || typeof flow.values !== 'function')
+  if (!isObject(flow) || typeof flow.build !== 'function' || typeof flow.values !== 'function')
     throw new HoldfastError('invalid-option', {
       message: `The flow ${quote(name)} has no build(store) and values(message). A compiled graph belongs to graphs.`,
     })
@@ -230,7 +239,17 @@ function hostedFlow(name: string, flow: HostedFlow, store: Store): GraphEntry {
   }
 }
 
+function hostedAgent(name: string, agent: HostedAgent): { readonly agent: HostedAgent } {
+  if (isObject(agent) || typeof agent === 'function') return { agent }
+  throw invalidOption(
+    `The agent ${quote(name)}`,
+    `must be a config or a function of the session that gives one, not ${shown(agent)}`,
+  )
+}
+
 function checkGraph(name: string, graph: HostedGraph, store: Store): void {
+  if (!isObject(graph) || !('store' in graph))
+    throw invalidOption(`The graph ${quote(name)}`, `must be a compiled graph, not ${shown(graph)}`)
   if (graph.store !== store)
     throw new HoldfastError('invalid-option', {
       message: `The graph ${quote(name)} has another store than the host. Compile it with compile({ store }).`,

@@ -1,6 +1,6 @@
 /** The port for engines. An engine drives conversations without a caller: unfinished turns, unread input, expired requests. */
 import type { Timer } from '../base/index.ts'
-import { type ContextKey, keyText } from '../protocol/index.ts'
+import { type ContextKey, checkOptions, keyText, type OptionSet } from '../protocol/index.ts'
 import { MAX_LIMIT, type Store } from '../store/index.ts'
 
 /** An engine decides when and where a conversation goes on; the host knows how. */
@@ -29,8 +29,15 @@ const PAGE = 1000
 const FIRST_BACKOFF_MS = 1000
 const LONGEST_BACKOFF_MS = 60_000
 
+const ENGINE: OptionSet<EmbeddedEngineOptions> = {
+  place: 'embeddedEngine()',
+  options: { pollMs: { leastMs: 1 } },
+}
+
 /** Asks the store for due conversations, and drives them here. Several processes may do so on one store: a claim decides. */
-export function embeddedEngine({ pollMs = 1000 }: EmbeddedEngineOptions = {}): Engine {
+export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
+  checkOptions(options, ENGINE)
+  const { pollMs = 1000 } = options
   const running = new Map<string, Promise<void>>()
   const failures = new Map<string, { readonly count: number; readonly until: number }>()
   /** Due conversations that cannot be driven here now: they must not hide those behind them. */

@@ -14,7 +14,6 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
-import { checkStore } from '../drive/index.ts'
 import { forkContext } from '../journal/index.ts'
 import {
   atLeast,
@@ -30,7 +29,7 @@ import {
   quote,
   type RequestData,
 } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { requireStore, type Store } from '../store/index.ts'
 import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
@@ -162,7 +161,7 @@ export class Host {
 
   constructor(config: HostConfig) {
     checkOptions(config, HOST)
-    checkStore(config.store)
+    requireStore('createHost()', config.store)
     const { maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
     atLeast('maxOpen', maxOpen, 1)
     this.#config = config

@@ -6,7 +6,15 @@
 import { createHash } from 'node:crypto'
 import { type Clock, systemClock, systemTimer, type Timer, warnOnce } from '../base/index.ts'
 import { type GuardedFetchOptions, signedPost, signingSecret, waitAfter } from '../net/index.ts'
-import { checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
+import {
+  checkOptions,
+  HoldfastError,
+  invalidOption,
+  isObject,
+  keyText,
+  type OptionSet,
+  shown,
+} from '../protocol/index.ts'
 import { callEmbedder } from './call-embedder.ts'
 import type { RequestNotice } from './host.ts'
 
@@ -62,6 +70,8 @@ const WEBHOOK: OptionSet<WebhookOptions> = {
 
 export function webhook(options: WebhookOptions): Webhook {
   checkOptions(options, WEBHOOK)
+  for (const name of ['url', 'secret'] as const)
+    if (options[name] === undefined) throw invalidOption('webhook()', `needs \`${name}\``)
   const deliveries = new Deliveries(options)
   return Object.assign((notice: RequestNotice): void => deliveries.add(notice), {
     stop: () => deliveries.stop(),
@@ -88,6 +98,8 @@ class Deliveries {
   }
 
   add(notice: RequestNotice): void {
+    if (!isObject(notice) || !isObject(notice.key))
+      throw invalidOption('A webhook', `takes a notice of open requests, not ${shown(notice)}`)
     const { maxPending = 1000 } = this.#options
     if (this.#stop.signal.aborted || this.#pending >= maxPending) {
       const reason = this.#stop.signal.aborted ? STOPPED : `${maxPending} notices wait already.`

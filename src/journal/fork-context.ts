@@ -10,7 +10,7 @@ import {
   keyText,
   type OptionSet,
 } from '../protocol/index.ts'
-import type { Head, Receipt, Store } from '../store/index.ts'
+import { type Head, type Receipt, requireStore, type Store } from '../store/index.ts'
 import { loadSession } from './load.ts'
 import { positionOf, type Session } from './session.ts'
 import { nameBelow, subConversations } from './sub-conversations.ts'
@@ -28,6 +28,7 @@ export async function forkContext(
   parent: ContextKey,
   to: { contextId: string; at?: number },
 ): Promise<Receipt> {
+  requireStore('forkContext()', store)
   checkOptions(to, FORK)
   const session = await loadSession(store, parent, to.at)
   if (session.seq === 0)

@@ -1,7 +1,14 @@
 /** Clear, prune and recreate (R15). Uses the fold: a store needs the position of the conversation. */
 import { processIdentity, systemIds } from '../base/index.ts'
 import { type ContextKey, checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
-import { type Head, type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
+import {
+  type Head,
+  type PruneReceipt,
+  persist,
+  type Receipt,
+  requireStore,
+  type Store,
+} from '../store/index.ts'
 import { isKnown } from './format.ts'
 import { loadSession } from './load.ts'
 import { newSession, positionOf, type Session, stillOpen } from './session.ts'
@@ -15,6 +22,7 @@ const PRUNE: OptionSet<{ keepTurns: number }> = { place: 'pruneContext()', optio
  * and with `owned` or `moved` if one begins meanwhile.
  */
 export async function clearContext(store: Store, key: ContextKey, reason?: string): Promise<Receipt> {
+  requireStore('clearContext()', store)
   const head = await store.head(key)
   if (head === undefined)
     throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })
@@ -44,6 +52,7 @@ export async function pruneContext(
   key: ContextKey,
   options: { keepTurns: number },
 ): Promise<PruneReceipt> {
+  requireStore('pruneContext()', store)
   checkOptions(options, PRUNE)
   const { keepTurns } = options
   if (!Number.isSafeInteger(keepTurns) || keepTurns < 1) {
@@ -80,6 +89,7 @@ export async function pruneContext(
  * with `exists` if the conversation is not erased, and with `not-found` if there never was one.
  */
 export async function recreateContext(store: Store, key: ContextKey): Promise<Head> {
+  requireStore('recreateContext()', store)
   const head = await store.head(key)
   const { seq: upTo = 0, epoch = 0 } = head ?? {}
   const window = { from: upTo + 1, messages: 0 }

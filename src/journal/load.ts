@@ -1,6 +1,6 @@
 /** Loads a session from a store: the newest snapshot or base, and the entries after it. */
 import { type ContextKey, type EntryData, HoldfastError, keyText } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { requireStore, type Store } from '../store/index.ts'
 import { fold } from './fold.ts'
 import { withoutAbsent } from './fold-draft.ts'
 import { sizeOf } from './graph-state.ts'
@@ -20,6 +20,7 @@ export async function loadSession(
   key: ContextKey,
   at: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Session> {
+  requireStore('loadSession()', store)
   return (await loadSince(store, key, at)).session
 }
 

@@ -1,6 +1,6 @@
 /** Reads the trace of a turn, or of a conversation, from a store. */
 import { type ContextKey, defined, type Entry, type EntryData, type TraceEntry } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { requireStore, type Store } from '../store/index.ts'
 import { type TraceOptions, traceOf } from './trace.ts'
 
 type Source = Pick<Store, 'read'>
@@ -13,6 +13,7 @@ export async function readTrace(
   key: ContextKey,
   { turn }: TraceOptions = {},
 ): Promise<readonly TraceEntry[]> {
+  requireStore('readTrace()', store)
   const entries = await readAll(store, key, defined({ turn }))
   const [first] = entries
   if (first === undefined || turn === undefined) return traceOf(entries)

@@ -9,12 +9,14 @@ import {
   type Entry,
   type EntryData,
   type EntryOf,
+  invalidOption,
   isWaiting,
   type Json,
   type KnownEntry,
   type Message,
   type SettledStatus,
   type Sighting,
+  shown,
   type ToolCallPart,
   type ToolResultPart,
   type TypesThat,
@@ -30,9 +32,15 @@ import { compactMessage, type SeenByCall } from './tool-results.ts'
  * far as it is settled: no model is called before it closes.
  */
 export function transcript(entries: Iterable<Entry>): Message[] {
+  if (!isIterable(entries))
+    throw invalidOption('transcript()', `takes entries, such as those of store.read(), not ${shown(entries)}`)
   const builder = new TranscriptBuilder()
   for (const entry of entries) builder.read(entry)
   return builder.messages()
+}
+
+function isIterable(entries: unknown): boolean {
+  return typeof entries === 'object' && entries !== null && Symbol.iterator in entries
 }
 
 interface Round {

@@ -1,4 +1,5 @@
 /** The Store port and the rules that all stores share; `entry/store.ts` chooses what authors of stores get. */
+export { checkStore, requireStore } from './check-store.ts'
 export type { Derivation, TurnRange } from './derive.ts'
 export {
   artifactChanges,

@@ -1,5 +1,13 @@
 /** Decisions about queries that all adapters share. */
-import { type ContextKey, checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  checkOptions,
+  HoldfastError,
+  invalidOption,
+  isObject,
+  type OptionSet,
+  shown,
+} from '../protocol/index.ts'
 import type { EraseOptions, ListQuery, LookupQuery, ReadRange, ScanQuery, WatchOptions } from './port.ts'
 
 /** The most rows that one query may ask for. */
@@ -63,6 +71,18 @@ const SCAN: OptionSet<ScanQuery> = {
 }
 
 const ERASE: OptionSet<EraseOptions> = { place: 'erase()', options: { at: 'a number' } }
+
+/** The request itself. Throws `invalid-option` for one that is no object; fields are checked where they are read. */
+export function requestOf<T extends object>(place: string, request: T): T {
+  if (isObject(request)) return request
+  throw invalidOption(place, `takes an object, not ${shown(request)}`)
+}
+
+/** Throws `invalid-option` for anything but bytes. */
+export function bytesOf(bytes: Uint8Array): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes
+  throw invalidOption('putBlob()', `takes bytes, not ${shown(bytes)}`)
+}
 
 export function checkScan(query: ScanQuery): void {
   checkOptions(query, SCAN)

@@ -50,7 +50,7 @@ export function clientTool<S extends StandardSchema>(
 const CALLERS = ['run', 'replay', 'verify', 'timeoutMs']
 
 function checkClientTool(definition: unknown): void {
-  if (!isObject(definition as object))
+  if (!isObject(definition))
     throw invalidOption('clientTool()', `takes { name, description, input }, not ${shown(definition)}`)
   const { output, expiresInMs, ...rest } = definition as Readonly<Record<string, unknown>>
   const callers = CALLERS.find((option) => rest[option] !== undefined)

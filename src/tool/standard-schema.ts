@@ -44,8 +44,8 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
  * `~standard`.
  */
 export function isJsonSchema(value: unknown): value is JsonObject {
-  if (!isObject(value as JsonObject)) return false
-  if (!('~standard' in (value as object))) return true
+  if (!isObject(value)) return false
+  if (!('~standard' in value)) return true
   const isPlain = Object.getPrototypeOf(value) === Object.prototype
   return isPlain && Object.getOwnPropertyDescriptor(value, '~standard')?.enumerable === false
 }
@@ -65,7 +65,7 @@ export function validate<Out>(
       return { issues: issues.length === 0 ? [{ message: 'The schema does not say why' }] : issues }
     const isFound = typeof result === 'object' && result !== null && 'value' in result
     if (isFound && !issues) return { value: result.value as Out }
-    const given = issues ? 'issues without messages' : isObject(result as object) ? 'neither' : shown(result)
+    const given = issues ? 'issues without messages' : isObject(result) ? 'neither' : shown(result)
     throw invalidOption(
       owner,
       `is broken: its validate() must give { value } or { issues: [{ message }] }, and gave ${given}`,

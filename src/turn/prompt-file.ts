@@ -45,6 +45,8 @@ const OPTIONS: OptionSet<PromptFileOptions> = {
  * have `name`, `version` and `label`. Throws if the file cannot be read or a variable is missing, unknown or unused.
  */
 export function promptFile(path: string, options: PromptFileOptions = {}): PromptFile {
+  if (typeof path !== 'string' || path === '')
+    throw invalidOption('promptFile()', `needs the path of a file first, not ${shown(path)}`)
   checkOptions(options, OPTIONS)
   const whole = readText(path)
   const { head, body } = frontMatter(path, whole)

@@ -6,6 +6,7 @@ import {
   checkOptions,
   defined,
   invalidOption,
+  isObject,
   type Json,
   type JsonObject,
   type OptionSet,
@@ -108,8 +109,27 @@ const SECURITY_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
+/** An `authenticate` that is present and undefined comes from a failed lookup: it must not let everybody in. */
+function checkHttp(host: unknown, options: HttpOptions): void {
+  const { reads, send } = (host ?? {}) as Readonly<Record<string, unknown>>
+  if (reads === undefined || typeof send !== 'function')
+    throw invalidOption('createHttp()', `needs a host first, made by createHost(), not ${shown(host)}`)
   checkOptions(options, HTTP)
+  if ('authenticate' in options && options.authenticate === undefined)
+    throw invalidOption(
+      'authenticate',
+      'must be a function, not undefined; leave it out to make every caller the local owner',
+    )
+  for (const mount of (options.mounts ?? []) as readonly unknown[])
+    if (!isObject(mount) || !Array.isArray((mount as Partial<Mount>).routes))
+      throw invalidOption(
+        'mounts',
+        `must be protocols such as openai(), not ${shown(mount)}; await those that are promises`,
+      )
+}
+
+export async function createHttp(host: Host, options: HttpOptions = {}): Promise<HttpServer> {
+  checkHttp(host, options)
   const { mounts = [], authenticate } = options
   const document = openApi(ROUTES, { title: 'Holdfast', version: '1', mounts })
   const app = await newHono()

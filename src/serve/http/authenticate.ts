@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import { systemTimer } from '../../base/index.ts'
-import { HoldfastError } from '../../protocol/index.ts'
+import { checkOptions, HoldfastError, type OptionSet, shown } from '../../protocol/index.ts'
 import type { Authenticate, Caller } from '../caller.ts'
 import { HttpProblem } from '../problem.ts'
 import { jose } from './packages.ts'
@@ -22,8 +22,23 @@ export interface BearerOptions {
   readonly algorithms?: readonly string[]
 }
 
+const BEARER: OptionSet<BearerOptions> = {
+  place: 'bearerAuth()',
+  options: {
+    jwksUrl: 'a text',
+    secret: 'a text',
+    issuer: null,
+    audience: null,
+    actorClaim: 'a text',
+    tenantClaim: 'a text',
+    algorithms: 'a list',
+  },
+  foreign: { jwksUri: 'jwksUrl', jwks: 'jwksUrl', iss: 'issuer', aud: 'audience' },
+}
+
 /** Bearer tokens that are JWTs, verified by `jose`: signature, issuer, audience, time, algorithm. */
 export async function bearerAuth(options: BearerOptions): Promise<Authenticate> {
+  checkOptions(options, BEARER)
   const { jwksUrl, secret, issuer, audience, actorClaim = 'sub', tenantClaim = 'tenant' } = options
   if ((jwksUrl === undefined) === (secret === undefined))
     throw invalid('bearerAuth() needs either jwksUrl or secret.')
@@ -124,10 +139,23 @@ export interface ApiKey {
   readonly scopes?: readonly string[]
 }
 
+const API_KEY: OptionSet<ApiKey> = {
+  place: 'A key of apiKeyAuth()',
+  options: { sha256: null, tenant: 'a text', actor: 'a text', scopes: 'a list' },
+  foreign: { key: 'sha256', hash: 'sha256', user: 'actor' },
+}
+
 /** Keys in `Authorization: Bearer KEY` or `X-API-Key: KEY`. */
 export function apiKeyAuth(keys: readonly ApiKey[]): Authenticate {
-  const known = keys.map(({ sha256, ...caller }) => {
-    if (!/^[0-9a-f]{64}$/i.test(sha256)) throw invalid('An API key needs sha256: 64 hex digits.')
+  if (!Array.isArray(keys))
+    throw invalid(`apiKeyAuth() takes a list of { sha256, tenant, actor }, not ${shown(keys)}.`)
+  const known = keys.map((key: ApiKey) => {
+    checkOptions(key, API_KEY)
+    const { sha256, ...caller } = key
+    if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256))
+      throw invalid('An API key needs sha256: 64 hex digits.')
+    for (const name of ['tenant', 'actor'] as const)
+      if (caller[name] === undefined) throw invalid(`An API key needs ${name}: whose it is.`)
     return { hash: Buffer.from(sha256, 'hex'), caller }
   })
   const authenticate = (request: Request): Caller | undefined => {

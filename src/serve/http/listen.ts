@@ -5,7 +5,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, BlockList, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { checkOptions, HoldfastError, type OptionSet, quote } from '../../protocol/index.ts'
+import {
+  checkOptions,
+  HoldfastError,
+  invalidOption,
+  type OptionSet,
+  quote,
+  shown,
+} from '../../protocol/index.ts'
 import { badRequest, type Problem, problemOf, problemResponse } from '../problem.ts'
 import type { HttpServer } from './app.ts'
 import { nodeServer } from './packages.ts'
@@ -55,6 +62,11 @@ const GRACE_MS = 10_000
 
 /** Serves until it is closed. Rejects if the address is taken, or if it is not a loopback address and nobody is authenticated. */
 export async function listen(http: HttpServer, options: ListenOptions = {}): Promise<HttpListener> {
+  if (typeof (http as Partial<HttpServer> | undefined)?.fetch !== 'function')
+    throw invalidOption(
+      'listen()',
+      `needs a server first, made by await createHttp(host), not ${shown(http)}`,
+    )
   checkOptions(options, LISTEN)
   const { port = 4700, hostname = '127.0.0.1' } = options
   const isLocal = isLoopback(hostname)

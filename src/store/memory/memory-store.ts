@@ -44,6 +44,7 @@ import { lineageOf, segmentsIn } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import {
   boundsOf,
+  bytesOf,
   checkErase,
   checkList,
   checkLookup,
@@ -51,6 +52,7 @@ import {
   checkScan,
   checkWatch,
   limitOf,
+  requestOf,
 } from '../query.ts'
 import {
   checkParent,
@@ -105,8 +107,8 @@ class MemoryStore implements Port.Store {
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
-    this.#checkOpen(request.key)
-    if (request.parent !== undefined) this.#checkOpen({ ...request.key, contextId: request.parent })
+    this.#check(requestOf('append()', request).key)
+    if (request.parent !== undefined) this.#check({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
     const context = this.#find(request.key)
@@ -136,7 +138,7 @@ class MemoryStore implements Port.Store {
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
-    this.#checkOpen(request.key)
+    this.#check(requestOf('renew()', request).key)
     const context = this.#find(request.key)
     const refusal = refuseRenewal(request, context?.head)
     if (refusal !== undefined) throw refusal
@@ -148,13 +150,13 @@ class MemoryStore implements Port.Store {
   }
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
-    this.#checkOpen(key)
+    this.#check(key)
     const context = this.#find(key)
     return context && copyHead(context.head)
   }
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
-    this.#checkOpen(key)
+    this.#check(key)
     checkRead(range)
     const bounds = boundsOf(range)
     const context = this.#find(key)
@@ -180,25 +182,25 @@ class MemoryStore implements Port.Store {
   }
 
   async inbox(key: ContextKey): Promise<readonly Entry[]> {
-    this.#checkOpen(key)
+    this.#check(key)
     return this.#pending(this.#find(key), 0)
   }
 
   async base(key: ContextKey): Promise<Entry | undefined> {
-    this.#checkOpen(key)
+    this.#check(key)
     const base = lineageOf(this.#find(key)?.line() ?? []).base
     return base?.id.entry(base.mark.seq, this.#blobs.reader(key))
   }
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
-    this.#checkOpen(key)
+    this.#check(key)
     checkLookup(query)
     const context = this.#find(key)
     return context === undefined ? [] : context.lookup(query)
   }
 
   watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
-    this.#checkOpen(key)
+    this.#check(key)
     checkWatch(options)
     const read = async (from: number, limit: number) => {
       const head = this.#find(key)?.head
@@ -209,14 +211,14 @@ class MemoryStore implements Port.Store {
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
-    this.#checkOpen()
+    this.#check()
     checkList(query)
     checkOwner(query.owner)
     return this.#contexts.list(query)
   }
 
   async due(limit?: number): Promise<readonly Port.Head[]> {
-    this.#checkOpen()
+    this.#check()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
     due.sort((a, b) => a.activeAt - b.activeAt)
@@ -224,32 +226,30 @@ class MemoryStore implements Port.Store {
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
-    this.#checkOpen()
-    return this.#blobs.put(checkOwner(owner), bytes)
+    this.#check()
+    return this.#blobs.put(checkOwner(owner), bytesOf(bytes))
   }
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
-    this.#checkOpen()
+    this.#check()
     return this.#blobs.get(checkOwner(owner), hash)
   }
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
-    this.#checkOpen(key)
+    this.#check(key)
+    const { seq, format, state } = requestOf('saveSnapshot()', snapshot)
     const context = this.#find(key)
-    if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
-    if (isOfErased(context.head, snapshot.seq)) return
-    const { seq, format, state } = snapshot
+    if (context === undefined || context.head.status === 'erased' || seq > context.head.seq) return
+    if (isOfErased(context.head, seq)) return
     const others = context.snapshots.filter((other) => other.seq !== seq)
     context.snapshots = [...others, { seq, format, json: JSON.stringify(state) }]
       .sort((a, b) => b.seq - a.seq)
       .slice(0, KEPT_SNAPSHOTS)
   }
 
-  async loadSnapshot(
-    key: ContextKey,
-    { format, atMost }: Port.SnapshotQuery,
-  ): Promise<Port.Snapshot | undefined> {
-    this.#checkOpen(key)
+  async loadSnapshot(key: ContextKey, query: Port.SnapshotQuery): Promise<Port.Snapshot | undefined> {
+    this.#check(key)
+    const { format, atMost } = requestOf('loadSnapshot()', query)
     const { segments } = lineageOf(this.#find(key)?.line() ?? [])
     for (const { id, from, to } of segments) {
       const limit = Math.min(to, atMost ?? to)
@@ -263,14 +263,14 @@ class MemoryStore implements Port.Store {
   }
 
   async dropSnapshots(key: ContextKey): Promise<void> {
-    this.#checkOpen(key)
+    this.#check(key)
     const context = this.#find(key)
     if (context !== undefined) context.snapshots = []
   }
 
   async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
-    this.#checkOpen(request.parent)
-    this.#checkOpen(request.child)
+    this.#check(requestOf('fork()', request).parent)
+    this.#check(request.child)
     const parent = this.#find(request.parent)
     const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
@@ -282,7 +282,7 @@ class MemoryStore implements Port.Store {
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
-    this.#checkOpen(request.key)
+    this.#check(requestOf('prune()', request).key)
     const context = this.#find(request.key)
     const forkedAt = context?.line()[0]?.forkedAt ?? 0
     const needed = context?.needed(request.upTo)
@@ -301,13 +301,13 @@ class MemoryStore implements Port.Store {
   }
 
   async scan(query: Port.ScanQuery = {}): Promise<readonly Port.Head[]> {
-    this.#checkOpen(query.after)
     checkScan(query)
+    this.#check(...(query.after === undefined ? [] : [query.after]))
     return this.#contexts.scan(query)
   }
 
   async erase(key: ContextKey, options: Port.EraseOptions = {}): Promise<number> {
-    this.#checkOpen(key)
+    this.#check(key)
     checkErase(options)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
@@ -325,7 +325,7 @@ class MemoryStore implements Port.Store {
   }
 
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
-    this.#checkOpen(request.key)
+    this.#check(requestOf('recreate()', request).key)
     const context = this.#find(request.key)
     const facts = { head: context?.head, parent: context?.parent?.head }
     const entry = recreateEntry(request, facts, this.#clock.now())
@@ -339,7 +339,7 @@ class MemoryStore implements Port.Store {
   }
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
-    this.#checkOpen(key)
+    this.#check(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased')
       return { repaired: false, head: context && copyHead(context.head) }
@@ -371,10 +371,10 @@ class MemoryStore implements Port.Store {
     this.#notifier.notifyAll()
   }
 
-  #checkOpen(key?: ContextKey): void {
+  #check(...keys: readonly ContextKey[]): void {
     if (this.#closed)
       throw new HoldfastError('store-closed', { message: 'This memory store was closed; create another.' })
-    if (key !== undefined) this.#keys.check(key)
+    for (const key of keys) this.#keys.check(key)
   }
 
   #find(key: ContextKey): Context | undefined {

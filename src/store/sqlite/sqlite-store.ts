@@ -13,15 +13,27 @@ import {
   checkOwner,
   type Entry,
   HoldfastError,
+  invalidOption,
   keyText,
   type OptionSet,
   type Owner,
+  shown,
 } from '../../protocol/index.ts'
 import { type Derivation, derivationsByType, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
 import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
-import { checkErase, checkList, checkLookup, checkRead, checkScan, checkWatch, limitOf } from '../query.ts'
+import {
+  bytesOf,
+  checkErase,
+  checkList,
+  checkLookup,
+  checkRead,
+  checkScan,
+  checkWatch,
+  limitOf,
+  requestOf,
+} from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
 import { isWatchOver, Notifier, watchEntries } from '../watch.ts'
 import { Backlogs } from './backlog.ts'
@@ -108,7 +120,7 @@ class FileStore implements SqliteStore {
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
-    this.#check(request.key)
+    this.#check(requestOf('append()', request).key)
     if (request.parent !== undefined) this.#check({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
@@ -118,7 +130,7 @@ class FileStore implements SqliteStore {
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
-    this.#check(request.key)
+    this.#check(requestOf('renew()', request).key)
     const context = await this.#db.read(() => findContext(this.#db, request.key))
     const refusal = refuseRenewal(request, context?.head)
     if (refusal !== undefined) throw refusal
@@ -170,10 +182,10 @@ class FileStore implements SqliteStore {
   }
 
   watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
+    this.#check(key)
     checkWatch(options)
     const read = async (from: number, limit: number) => {
       try {
-        this.#check(key)
         return await this.#db.read(() => this.#page(key, from, limit))
       } catch (error) {
         if (this.#closed) return { entries: [], ended: true }
@@ -216,7 +228,7 @@ class FileStore implements SqliteStore {
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
     checkOwner(owner)
-    const hash = hashOf(bytes)
+    const hash = hashOf(bytesOf(bytes))
     await this.#db.write(() =>
       writer.putBlob(this.#db, owner, { hash, bytes, at: this.#writing.judge().now }),
     )
@@ -225,16 +237,19 @@ class FileStore implements SqliteStore {
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
     checkOwner(owner)
+    if (typeof hash !== 'string') throw invalidOption('getBlob()', `takes a hash, not ${shown(hash)}`)
     return this.#db.read(() => reader.blobReader(this.#db, owner)(hash))
   }
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
     this.#check(key)
+    requestOf('saveSnapshot()', snapshot)
     await this.#db.write(() => writer.saveSnapshot(this.#writing, key, snapshot))
   }
 
   async loadSnapshot(key: ContextKey, query: Port.SnapshotQuery): Promise<Port.Snapshot | undefined> {
     this.#check(key)
+    requestOf('loadSnapshot()', query)
     return this.#db.read(() => reader.readSnapshot(this.#db, key, query))
   }
 
@@ -247,7 +262,7 @@ class FileStore implements SqliteStore {
   }
 
   async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
-    this.#check(request.parent)
+    this.#check(requestOf('fork()', request).parent)
     this.#check(request.child)
     const receipt = await this.#db.write(() => writer.fork(this.#writing, request))
     this.#notifier.notify(keyText(request.child))
@@ -255,7 +270,7 @@ class FileStore implements SqliteStore {
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
-    this.#check(request.key)
+    this.#check(requestOf('prune()', request).key)
     let slice = await this.#db.write(() => prune(this.#writing, request))
     this.#notifier.notify(keyText(request.key))
     const { base, context } = slice
@@ -284,7 +299,7 @@ class FileStore implements SqliteStore {
   }
 
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
-    this.#check(request.key)
+    this.#check(requestOf('recreate()', request).key)
     const head = await this.#db.write(() => writer.recreate(this.#writing, request))
     this.#notifier.notify(keyText(request.key))
     return head
@@ -301,6 +316,8 @@ class FileStore implements SqliteStore {
   }
 
   async backup(target: string): Promise<void> {
+    if (typeof target !== 'string' || target === '')
+      throw invalidOption('backup()', `needs the path of the copy, not ${shown(target)}`)
     await backupFile(this.#file, target)
   }
 
