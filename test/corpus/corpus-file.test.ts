@@ -50,22 +50,31 @@ describe('the file', () => {
     })
   })
 
-  it.skipIf(process.platform === 'win32')('may be read where nothing may be written', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'corpus.db')
-    const corpus = openCorpus({}, path)
-    await corpus.add([{ source: 'kelp.txt', content: KELP }])
-    await corpus.close()
-    chmodSync(folder, 0o555)
-    await withoutPrivileges(async () => {
-      expect(await found(openCorpus({ readOnly: true }, path), 'kelp')).toEqual(['kelp.txt'])
-    })
-    writeFileSync(`${path}-wal`, 'entries of a process that died')
-    await withoutPrivileges(async () => {
-      expect(() => openCorpus({ readOnly: true }, path)).toThrow('Open it once with write access')
-    })
-    chmodSync(folder, 0o755)
-  })
+  it.skipIf(process.platform === 'win32')(
+    'may be read where nothing may be written, with documents that another process adds',
+    async () => {
+      const folder = temporaryFolder()
+      const path = join(folder, 'corpus.db')
+      const corpus = openCorpus({}, path)
+      await corpus.add([{ source: 'kelp.txt', content: KELP }])
+      await corpus.close()
+      chmodSync(folder, 0o555)
+      const openToRead = async () => openCorpus({ readOnly: true }, path)
+      const reader = await withoutPrivileges(openToRead)
+      expect(await withoutPrivileges(() => found(reader, 'kelp'))).toEqual(['kelp.txt'])
+      chmodSync(folder, 0o755)
+      const writer = openCorpus({}, path)
+      await writer.add([{ source: 'tide.txt', content: TIDE }])
+      await writer.close()
+      chmodSync(folder, 0o555)
+      expect(await withoutPrivileges(() => found(reader, 'tide'))).toEqual(['tide.txt'])
+      writeFileSync(`${path}-wal`, 'entries of a process that died')
+      await withoutPrivileges(async () => {
+        expect(() => openCorpus({ readOnly: true }, path)).toThrow('Open it once with write access')
+      })
+      chmodSync(folder, 0o755)
+    },
+  )
 
   it('of another kind or version is refused and left as it is', async () => {
     const folder = temporaryFolder()
