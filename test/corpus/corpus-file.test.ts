@@ -1,8 +1,8 @@
 /** The file of a corpus: who may open it, its versions, and what its end leaves behind. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import type { EmbeddingModel } from '../../src/corpus/embedding.ts'
@@ -75,6 +75,17 @@ describe('the file', () => {
       chmodSync(folder, 0o755)
     },
   )
+
+  it('takes folders with more files than the stack has room for', () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'below'))
+    for (let at = 0; at < 15_000; at++) writeFileSync(join(folder, 'below', `${at}.txt`), '')
+    const code = `import { findSources } from ${JSON.stringify(resolve('src/corpus/sources.ts'))}
+      const options = { extensions: new Set(['txt']), limits: {} }
+      console.log((await findSources([${JSON.stringify(folder)}], options)).length)`
+    const args = ['--stack-size=100', '--input-type=module', '--eval', code]
+    expect(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout).toBe('15000\n')
+  })
 
   it('of another kind or version is refused and left as it is', async () => {
     const folder = temporaryFolder()
