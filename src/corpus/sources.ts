@@ -88,7 +88,7 @@ async function inFolder(folder: string, options: FindOptions): Promise<readonly 
   const found: FoundSource[] = []
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) found.push(...(await inFolder(path, options)))
+    if (entry.isDirectory()) for (const each of await inFolder(path, options)) found.push(each)
     else if (entry.isFile()) {
       if (options.extensions.has(extensionOf(path)))
         found.push({ source: path, read: () => readSource(path, options.limits) })

@@ -91,7 +91,7 @@ async function allPages(
       signal,
       timeout: connectTimeoutMs,
     })) as Page
-    found.push(...tools)
+    found.push(...tools.slice(0, MOST_LISTED - found.length))
     if (nextCursor === undefined || nextCursor === cursor) break
     cursor = nextCursor
   }

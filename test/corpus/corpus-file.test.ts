@@ -1,8 +1,8 @@
 /** The file of a corpus: who may open it, its versions, and what its end leaves behind. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import type { EmbeddingModel } from '../../src/corpus/embedding.ts'
@@ -50,21 +50,41 @@ describe('the file', () => {
     })
   })
 
-  it.skipIf(process.platform === 'win32')('may be read where nothing may be written', async () => {
+  it.skipIf(process.platform === 'win32')(
+    'may be read where nothing may be written, with documents that another process adds',
+    async () => {
+      const folder = temporaryFolder()
+      const path = join(folder, 'corpus.db')
+      const corpus = openCorpus({}, path)
+      await corpus.add([{ source: 'kelp.txt', content: KELP }])
+      await corpus.close()
+      chmodSync(folder, 0o555)
+      const openToRead = async () => openCorpus({ readOnly: true }, path)
+      const reader = await withoutPrivileges(openToRead)
+      expect(await withoutPrivileges(() => found(reader, 'kelp'))).toEqual(['kelp.txt'])
+      chmodSync(folder, 0o755)
+      const writer = openCorpus({}, path)
+      await writer.add([{ source: 'tide.txt', content: TIDE }])
+      await writer.close()
+      chmodSync(folder, 0o555)
+      expect(await withoutPrivileges(() => found(reader, 'tide'))).toEqual(['tide.txt'])
+      writeFileSync(`${path}-wal`, 'entries of a process that died')
+      await withoutPrivileges(async () => {
+        expect(() => openCorpus({ readOnly: true }, path)).toThrow('Open it once with write access')
+      })
+      chmodSync(folder, 0o755)
+    },
+  )
+
+  it('takes folders with more files than the stack has room for', () => {
     const folder = temporaryFolder()
-    const path = join(folder, 'corpus.db')
-    const corpus = openCorpus({}, path)
-    await corpus.add([{ source: 'kelp.txt', content: KELP }])
-    await corpus.close()
-    chmodSync(folder, 0o555)
-    await withoutPrivileges(async () => {
-      expect(await found(openCorpus({ readOnly: true }, path), 'kelp')).toEqual(['kelp.txt'])
-    })
-    writeFileSync(`${path}-wal`, 'entries of a process that died')
-    await withoutPrivileges(async () => {
-      expect(() => openCorpus({ readOnly: true }, path)).toThrow('Open it once with write access')
-    })
-    chmodSync(folder, 0o755)
+    mkdirSync(join(folder, 'below'))
+    for (let at = 0; at < 15_000; at++) writeFileSync(join(folder, 'below', `${at}.txt`), '')
+    const code = `import { findSources } from ${JSON.stringify(resolve('src/corpus/sources.ts'))}
+      const options = { extensions: new Set(['txt']), limits: {} }
+      console.log((await findSources([${JSON.stringify(folder)}], options)).length)`
+    const args = ['--stack-size=100', '--input-type=module', '--eval', code]
+    expect(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout).toBe('15000\n')
   })
 
   it('of another kind or version is refused and left as it is', async () => {

@@ -34,11 +34,11 @@ export function openCorpus(
 }
 
 /** Runs as a user without special rights: root may read and write everything. */
-export async function withoutPrivileges(work: () => Promise<void>): Promise<void> {
+export async function withoutPrivileges<T>(work: () => Promise<T>): Promise<T> {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.(65_534)
   try {
-    await work()
+    return await work()
   } finally {
     if (isRoot) process.seteuid?.(0)
   }

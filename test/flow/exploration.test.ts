@@ -175,8 +175,17 @@ test('sizes have tiers, at 10 KB, 100 KB and 1 MB', () => {
 })
 
 test('names have categories; a name that looks like a size is a name', () => {
-  const names = ['a.TS', 'x/package.json', 'y.json', 'Dockerfile', 'noext', 'a.b/c', 'p.pdf']
-  expect(names.map(categoryOf)).toEqual(['code', 'config', 'data', 'config', 'other', 'other', 'media'])
+  const names = ['a.TS', 'x/package.json', 'y.json', 'Dockerfile', 'noext', 'a.b/c', 'p.pdf', 'x/constructor']
+  expect(names.map(categoryOf)).toEqual([
+    'code',
+    'config',
+    'data',
+    'config',
+    'other',
+    'other',
+    'media',
+    'other',
+  ])
   const listing = '[FILE] a (1 bytes).md (2 bytes)\n[DIR]  x/\n[FILE] "n\\nl" (1 byte)'
   const options = { maxFiles: 9, fullReadBytes: 9, reportPath: 'r.md' }
   expect(inventoryFrom(listing, options).map(({ path, bytes }) => [path, bytes])).toEqual([

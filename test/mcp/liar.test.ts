@@ -209,6 +209,11 @@ describe('a server that lies in its list of tools', () => {
       ['It has no tool "nope".'],
     ])
   })
+
+  it('keeps the tools of a page that has 500,000 other values', async () => {
+    const mcp = await connected({ padded: script('liar.ts', 'padded') })
+    expect((await mcp.tools()).length).toBe(11)
+  })
 })
 
 describe('loadTools', () => {

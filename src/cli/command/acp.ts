@@ -143,13 +143,23 @@ class TaskHosts implements Hosts {
   }
 
   async #open(cwd: string, servers: AcpSession['mcpServers']): Promise<Host> {
-    const { ready, store, modes, policyIn } = this.#serving
-    const { choice, definition, mcp } = ready
     const tools = await loadTools({
       cwd,
       ...(servers.length === 0 ? {} : { mcpServers: mcpConfig(servers) }),
     })
-    this.#tools.push(tools)
+    try {
+      const host = await this.#hostWith(tools, cwd)
+      this.#tools.push(tools)
+      return host
+    } catch (error) {
+      await tools.close()
+      throw error
+    }
+  }
+
+  async #hostWith(tools: LoadedTools, cwd: string): Promise<Host> {
+    const { ready, store, modes, policyIn } = this.#serving
+    const { choice, definition, mcp } = ready
     const agent = new TaskAgent({
       model: choice.model,
       ...(definition.settings === undefined ? {} : { settings: definition.settings }),

@@ -27,14 +27,11 @@ export async function chat(context: CommandContext): Promise<number> {
   const ready = await readyAgent(workspace, { agent: named, model: args.value('model'), env })
   const requestedId = idFrom(args.value('context'), ready.name)
   const store = workspace.openStore('create')
-  const ids: string[] = []
+  let ids: readonly string[] = []
   const entered = async (agent: string) => {
     const prefix = `${agent}:`
-    ids.splice(
-      0,
-      ids.length,
-      ...(await listContexts(store, { prefix })).map(({ key }) => key.contextId.slice(prefix.length)),
-    )
+    const heads = await listContexts(store, { prefix })
+    ids = heads.map(({ key }) => key.contextId.slice(prefix.length))
   }
   const completions = {
     ids: () => ids,

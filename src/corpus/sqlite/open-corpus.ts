@@ -43,10 +43,16 @@ const TABLES = `
   ${INDEX}
 `
 
-export function openCorpus(path: string, options: OpenOptions): DatabaseSync {
+export interface OpenedCorpus {
+  readonly db: DatabaseSync
+  /** The state of a file that is read as immutable: once the file has another, the connection must not be used. */
+  readonly state?: string
+}
+
+export function openCorpus(path: string, options: OpenOptions): OpenedCorpus {
   checkPath(path, options)
   try {
-    return options.readOnly ? openToRead(path, options) : openToWrite(path, options)
+    return options.readOnly ? openToRead(path, options) : { db: openToWrite(path, options) }
   } catch (error) {
     throw translate(error, path)
   }
@@ -62,20 +68,27 @@ function openToWrite(path: string, options: OpenOptions): DatabaseSync {
 }
 
 /**
- * SQLite creates a small file beside the database to read it. Where it may not, and there is no log, no process is writing,
- * and the file can be read as immutable.
+ * SQLite creates a small file beside the database to read it. Where it may not, and there is no log, no process is writing
+ * now, and the file can be read as immutable.
  */
-function openToRead(path: string, options: OpenOptions): DatabaseSync {
+function openToRead(path: string, options: OpenOptions): OpenedCorpus {
   const check = (db: DatabaseSync): void => {
     if (versionOf(db, path) === 0) throw foreignFile(path)
   }
   try {
-    return opened(path, options, check)
+    return { db: opened(path, options, check) }
   } catch (error) {
     if (!isNotWritable(error)) throw error
     if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) throw unreadLog(path)
-    return opened(`${pathToFileURL(path).href}?immutable=1`, options, check)
+    const state = fileState(path)
+    return { db: opened(`${pathToFileURL(path).href}?immutable=1`, options, check), state }
   }
+}
+
+/** Another one after every change of the file. */
+export function fileState(path: string): string {
+  const { ino, size, mtimeNs } = statSync(path, { bigint: true, throwIfNoEntry: false }) ?? {}
+  return `${ino} ${size} ${mtimeNs}`
 }
 
 /** A connection that has passed a check. */

@@ -18,6 +18,7 @@ import { fuse, MIN_SCORE, type Ranked, type Reranker, reranked } from '../rank.t
 import { type ReadOptions, readContent, readDocument } from '../read-document.ts'
 import { type DocumentSource, type FoundSource, findSources } from '../sources.ts'
 import { translate } from './corpus-errors.ts'
+import { CorpusFile } from './corpus-file.ts'
 import {
   findKnown,
   findPassage,
@@ -30,7 +31,7 @@ import {
 } from './document-rows.ts'
 import { lexicalSearch } from './lexical-search.ts'
 import type { DatabaseSync } from './node-sqlite.ts'
-import { inSnapshot, openCorpus } from './open-corpus.ts'
+import { inSnapshot } from './open-corpus.ts'
 import { embedMissing, loadVectorExtension, vectorSearch } from './vector-search.ts'
 
 export interface SqliteCorpusOptions {
@@ -108,10 +109,10 @@ const CANDIDATES = 50
 class FileCorpus implements SqliteCorpus {
   readonly path: string
   readonly #options: SqliteCorpusOptions
-  readonly #db: DatabaseSync
+  readonly #file: CorpusFile
   readonly #process: DocumentProcess
   readonly #reading: ReadOptions
-  readonly #hasExtension: boolean
+  #hasExtension = false
   #isClosed = false
 
   constructor(path: string, options: SqliteCorpusOptions) {
@@ -127,8 +128,11 @@ class FileCorpus implements SqliteCorpus {
       chunker: options.chunker ?? sentenceChunker(),
     }
     const { readOnly = false, busyMs = BUSY_MS, embedding } = options
-    this.#db = openCorpus(path, { readOnly, busyMs, allowExtension: embedding !== undefined })
-    this.#hasExtension = embedding !== undefined && loadVectorExtension(this.#db)
+    const allowExtension = embedding !== undefined
+    const onOpen = (db: DatabaseSync): void => {
+      this.#hasExtension = allowExtension && loadVectorExtension(db)
+    }
+    this.#file = new CorpusFile(path, { readOnly, busyMs, allowExtension, onOpen })
   }
 
   async add(sources: readonly DocumentSource[], options: AddOptions = {}): Promise<AddReport> {
@@ -259,7 +263,7 @@ class FileCorpus implements SqliteCorpus {
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#process.close()
-    this.#db.close()
+    this.#file.close()
   }
 
   #checkOpen(): void {
@@ -273,7 +277,7 @@ class FileCorpus implements SqliteCorpus {
   #query<T>(work: (db: DatabaseSync) => T): T {
     this.#checkOpen()
     try {
-      return work(this.#db)
+      return this.#file.use(work)
     } catch (error) {
       throw translate(error, this.path)
     }
@@ -282,7 +286,7 @@ class FileCorpus implements SqliteCorpus {
   async #attempt<T>(work: (db: DatabaseSync) => Promise<T>): Promise<T> {
     this.#checkOpen()
     try {
-      return await work(this.#db)
+      return await this.#file.use(work)
     } catch (error) {
       this.#checkOpen()
       throw translate(error, this.path)

@@ -30,14 +30,14 @@ const CATEGORIES: ReadonlyMap<string, FileCategory> = new Map(
 )
 /** Data without text. */
 const BINARY_DATA = new Set(['db', 'h5', 'npy', 'parquet', 'pkl', 'sqlite', 'xls', 'xlsx'])
-const NAMES: Readonly<Record<string, FileCategory>> = {
-  dockerfile: 'config',
-  makefile: 'config',
-  license: 'docs',
-  readme: 'docs',
-  'package.json': 'config',
-  'tsconfig.json': 'config',
-}
+const NAMES: ReadonlyMap<string, FileCategory> = new Map([
+  ['dockerfile', 'config'],
+  ['makefile', 'config'],
+  ['license', 'docs'],
+  ['readme', 'docs'],
+  ['package.json', 'config'],
+  ['tsconfig.json', 'config'],
+])
 
 function extensionOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
@@ -46,7 +46,7 @@ function extensionOf(path: string): string {
 
 export function categoryOf(path: string): FileCategory {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
-  return NAMES[name] ?? CATEGORIES.get(extensionOf(path)) ?? 'other'
+  return NAMES.get(name) ?? CATEGORIES.get(extensionOf(path)) ?? 'other'
 }
 
 const KB = 1000

@@ -5,6 +5,7 @@ import type { AgentContext, McpServer, SessionModeState } from '@agentclientprot
 import { systemIds } from '../../base/index.ts'
 import type { Host } from '../../host/index.ts'
 import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../../protocol/index.ts'
+import { thrownText } from '../../tool/index.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
 import { type AcpModes, isMode } from './modes.ts'
 import { PromptError } from './prompt.ts'
@@ -161,7 +162,7 @@ class Server {
     if (!isAbsolute(cwd))
       throw this.#sdk.RequestError.invalidParams(undefined, `cwd must be absolute, not ${cwd}.`)
     const servers = (mcpServers ?? []) as unknown as readonly JsonObject[]
-    const host = await this.#hostOf({ sessionId, cwd, mcpServers: servers })
+    const host = await this.#hostFor({ sessionId, cwd, mcpServers: servers })
     host.nameOf(`${agent}:${sessionId}`)
     return new Session({
       host,
@@ -175,6 +176,16 @@ class Server {
       signal: this.#ended.signal,
       onError: (error) => this.#failed(error),
     })
+  }
+
+  /** The function of the program may throw any error: the person reads why there is no session. */
+  async #hostFor(session: AcpSession): Promise<Host> {
+    try {
+      return await this.#hostOf(session)
+    } catch (error) {
+      if (HoldfastError.is(error)) throw error
+      throw this.#sdk.RequestError.internalError(undefined, thrownText(error))
+    }
   }
 
   #session(sessionId: string): Session {

@@ -381,6 +381,23 @@ test('holdfast acp --agent --policy refuses what the policy denies', async () =>
   expect(editor.of('tool_call_update').map(({ status }) => status)).toEqual(['failed'])
 })
 
+test('holdfast acp ends the MCP servers of a session that cannot be opened', async () => {
+  const cwd = projectFolder()
+  const [policy, pid] = [join(cwd, 'policy.json'), join(cwd, 'pid')]
+  writeFileSync(policy, '{"rules":[]}')
+  const { editor } = startAcp(['--config', CONFIG, '--policy', policy], cwd, {
+    HOLDFAST_HOME: join(cwd, 'data'),
+  })
+  await editor.initialize()
+  writeFileSync(policy, '{')
+  const command = `echo $$ > ${pid}; exec ${process.execPath} ${resolve('test/mcp/fixture/honest.ts')} stdio ${cwd}/log`
+  const server = { name: 'own', command: 'sh', args: ['-c', command], env: [] }
+  const opening = editor.agent.request('session/new', { cwd, mcpServers: [server] })
+  await expect(opening).rejects.toThrow('cannot be read')
+  const started = Number(readFileSync(pid, 'utf8'))
+  expect(() => process.kill(started, 0)).toThrow('ESRCH')
+})
+
 test('holdfast acp shows the plan and the diff of a task, survives kill -9 twice, and goes on when it is loaded', async () => {
   const cwd = projectFolder()
   const go = join(cwd, 'go')
