@@ -20,12 +20,12 @@ import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { callerPosts, isCallerError, Outbox } from './outbox.ts'
-import { requestedPosts } from './posted-entries.ts'
+import { isUntaken, requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
-import { CONTINUE_AFTER, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
+import { CONTINUE_AFTER, cancelOnAbort, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
 import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
 
 /** `again`: there is more to do now. `at`: there may be more then. `done`: nothing until the next post. */
@@ -67,7 +67,7 @@ export class Conversation {
       post: (posts) => this.driver.ownership.post(posts),
       mayCarry: () => this.driver.mayCarry,
       opening: () => this.driver.opening,
-      isWaiting: async (posted) => (await options.store.inbox(options.key)).some(({ key }) => key === posted),
+      isWaiting: (posted) => isUntaken(options, posted),
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
     const session = () => this.driver.journal.session
@@ -191,9 +191,7 @@ export class Conversation {
     const { session, inbox } = this.driver.journal
     if (session.open === undefined && inbox.length === 0 && !this.#hasOpenCaller()) return undefined
     const number = session.open?.turn
-    const isKnown = [...this.#subscribers.subscriptions].some(
-      (subscription) => subscription.number === number,
-    )
+    const isKnown = [...this.#subscribers.subscriptions].some((known) => known.number === number)
     if (number !== undefined && !isKnown) await this.#replay(number)
     this.#pump.start()
     return this.turn
@@ -325,6 +323,19 @@ export class Conversation {
     return false
   }
 
+  /**
+   * Reads on while subscribers have entries of others that the journal lacks: a turn that it shows as open may have been
+   * published to its end. The journal of an owner shows every turn as it is.
+   */
+  async #refreshToPublished(): Promise<void> {
+    const { driver } = this
+    await this.#refresh()
+    while (!driver.ownership.isOwner && this.#subscribers.published > driver.journal.newest) {
+      await driver.opening
+      await this.#refresh()
+    }
+  }
+
   async #refresh(): Promise<void> {
     await this.driver.ownership.refresh()
     await this.#load()
@@ -360,21 +371,15 @@ export class Conversation {
 
   async #enter(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
     const isPlain = request.continuing === undefined && request.check === undefined
-    const loading = isPlain ? this.#load() : this.#refresh()
+    const loading = isPlain ? this.#load() : this.#refreshToPublished()
     if (isPromise(loading)) await loading
     if (request.check !== undefined) await request.check(this.driver.journal)
     if (subscription.turn.isEnded) return // P5
     const { signal } = request
     if (signal?.aborted) throw cancelledEarlyError()
-    if (signal !== undefined) this.#cancelWith(signal, subscription)
+    if (signal !== undefined) cancelOnAbort(signal, subscription.turn)
     if (request.continuing === undefined) await this.#post(request, subscription)
     else await this.#continue(request, subscription)
-  }
-
-  #cancelWith(signal: AbortSignal, subscription: TurnSubscription): void {
-    const stop = () => void subscription.turn.cancel('aborted').catch(() => {})
-    signal.addEventListener('abort', stop)
-    void subscription.turn.outcome.finally(() => signal.removeEventListener('abort', stop))
   }
 
   async #post(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
@@ -427,7 +432,7 @@ export class Conversation {
   /** Posts queued requests to the owner; requests to continue follow the owner's turn. */
   async #redirectToOwner(): Promise<void> {
     await this.#outbox.postQueued()
-    await this.#load()
+    await this.#refreshToPublished()
     const { open } = this.driver.journal.session
     if (open === undefined) return
     for (const subscription of this.#requests.keys())

@@ -72,7 +72,7 @@ export function callerPosts(
 
 /** The same for a message that is sent again during the same turn, so its cancel is stored once. */
 function cancelKey(repeats: string, { data }: NewInboxEntry): string {
-  return `cancel:${hash('sha256', `${String(data['turn'])} ${repeats}`)}`
+  return `cancel:${hash('sha256', JSON.stringify([data['turn'], repeats]))}`
 }
 
 export class Outbox {

@@ -28,7 +28,13 @@ import {
   type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
-import { type AppendRequest, type PersistOptions, persist, type Receipt } from '../store/index.ts'
+import {
+  type AppendRequest,
+  type PersistOptions,
+  persist,
+  persistLease,
+  type Receipt,
+} from '../store/index.ts'
 import { cancelBell } from './cancel-bell.ts'
 import { JournalState, type JournalStateOptions } from './journal-state.ts'
 import { Serial } from './serial.ts'
@@ -242,7 +248,11 @@ export class Ownership {
     if (grant === undefined) return
     const { store, key, clock } = this.#options
     const at = clock.elapsed()
-    const renewing = store.renew({ key, epoch: grant.epoch, since: this.journal.seen })
+    const renewing = persistLease(
+      store,
+      { key, epoch: grant.epoch, since: this.journal.seen },
+      this.#patience,
+    )
     const { inbox } = await renewing.catch((error: unknown) => {
       if (isLoss(error)) this.#losses.add(error)
       throw error

@@ -75,6 +75,14 @@ function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
 }
 
+/** True if the entry posted under this key is in the inbox. */
+export async function isUntaken(
+  { store, key: conversation }: Pick<JournalState, 'store' | 'key'>,
+  posted: string,
+): Promise<boolean> {
+  return (await store.inbox(conversation)).some(({ key }) => key === posted)
+}
+
 /** The posts of a request. A message that is sent again is not refused because of the turn that it began. */
 export function requestedPosts(
   { posts = () => [], repeats }: TurnRequest,

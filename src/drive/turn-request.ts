@@ -4,6 +4,7 @@ import type { NewInboxEntry, Principal } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Auth } from './auth.ts'
 import type { JournalState } from './journal-state.ts'
+import type { TurnView } from './turn.ts'
 
 export interface TurnRequest {
   /** The posts; `busy` is the number of the running turn, if there is one. Throws to refuse. */
@@ -26,6 +27,12 @@ export interface TurnRequest {
   readonly within?: <T>(work: () => T) => T
   /** Runs before anything is posted; rejects to refuse. */
   readonly check?: (journal: JournalState) => Promise<void>
+}
+
+export function cancelOnAbort(signal: AbortSignal, turn: TurnView): void {
+  const cancel = () => void turn.cancel('aborted').catch(() => {})
+  signal.addEventListener('abort', cancel)
+  void turn.outcome.finally(() => signal.removeEventListener('abort', cancel))
 }
 
 /** Marks the options of a request to continue that may be a repeated one: `after` of the request. */

@@ -104,7 +104,7 @@ export class TurnSubscription {
     return this.#expected !== undefined
   }
 
-  /** Called when the turn's number is known. */
+  /** Called when the turn's number is known, unless the turn has ended then. */
   whenKnown(onKnown: (number: number) => void): void {
     this.#onKnown = onKnown
   }
@@ -119,7 +119,7 @@ export class TurnSubscription {
       if (event.type === 'turn.end')
         this.turn.end(event.data.outcome, requests === undefined ? {} : { requests })
     }
-    this.#onKnown?.(number)
+    if (!this.turn.isEnded) this.#onKnown?.(number)
   }
 
   /**

@@ -40,7 +40,7 @@ export { isDue, isOwned } from './lease.ts'
 export type { BaseMark, ForkLink, Lineage, ReadPart, Segment } from './lineage.ts'
 export { lineageOf, segmentsIn } from './lineage.ts'
 export type { PersistOptions } from './persist.ts'
-export { persist } from './persist.ts'
+export { persist, persistLease } from './persist.ts'
 export type {
   AppendRequest,
   EraseOptions,

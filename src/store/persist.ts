@@ -1,8 +1,8 @@
-/** The writer's half of R5: retries an append with unknown outcome, under the same id, until it is settled. */
+/** The writer's half of R5: retries an append with unknown outcome, under the same id, until it is settled. Renewals, too. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError, keyText } from '../protocol/index.ts'
 import { requireStore } from './check-store.ts'
-import type { AppendRequest, Receipt, Store } from './port.ts'
+import type { AppendRequest, Receipt, Renewal, RenewRequest, Store } from './port.ts'
 import { requestOf } from './query.ts'
 
 export interface PersistOptions {
@@ -41,6 +41,36 @@ export async function persist(
   }
 }
 
+/** Renews a lease. Retries like `persist`, and gives up with a failure of the store or its refusal. */
+export async function persistLease(
+  store: Pick<Store, 'renew'>,
+  request: RenewRequest,
+  { attempts = 5, wait = sleep }: PersistOptions = {},
+): Promise<Renewal> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await store.renew(request)
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      if (attempt >= attempts) throw HoldfastError.is(error) ? error : notRenewed(request, error)
+    }
+    await wait(10 * 2 ** attempt)
+  }
+}
+
+function notRenewed({ key }: RenewRequest, cause: unknown): HoldfastError {
+  return new HoldfastError('store-failed', {
+    message: `The store did not renew the lease of ${keyText(key)}: ${textOf(cause)}.`,
+    retry: 'later',
+    details: { contextId: key.contextId },
+    cause,
+  })
+}
+
+function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
 function isTransient(error: unknown): boolean {
   if (!HoldfastError.is(error)) return !PROGRAMMING_ERRORS.some((type) => error instanceof type)
   return error.code === 'ambiguous' || (isOfStore(error) && error.retry === 'later')
@@ -58,9 +88,8 @@ function isRefusal(error: unknown): boolean {
 
 function ambiguous({ id, key }: AppendRequest, cause: unknown): unknown {
   if (HoldfastError.is(cause, 'ambiguous')) return cause
-  const why = cause instanceof Error ? cause.message : String(cause)
   return new HoldfastError('ambiguous', {
-    message: `The store did not say whether append ${id} to ${keyText(key)} was written (${why}). Repeat it with the same id.`,
+    message: `The store did not say whether append ${id} to ${keyText(key)} was written (${textOf(cause)}). Repeat it with the same id.`,
     retry: 'later',
     details: { id, contextId: key.contextId },
     cause,

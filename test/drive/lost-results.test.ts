@@ -172,6 +172,38 @@ describe('an owner that cannot go on releases the conversation', () => {
   })
 })
 
+describe('an effect whose lease must be renewed first', () => {
+  const failingRenewals = (failures: number) => {
+    const memory = faultyStore(memoryStore(), [{ at: 2, how: 'fail', when: 'after' }])
+    const renew: Store['renew'] = (request) =>
+      failures-- > 0 ? Promise.reject(new Error('connection reset')) : memory.renew(request)
+    return decorate(memory, { renew })
+  }
+
+  it('starts when the store can renew it again', async () => {
+    let ran = 0
+    const { driver } = await driving(async function* (scope) {
+      yield START
+      await scope.mayAct()
+      ran += 1
+      return true
+    }, failingRenewals(2))
+    await driver.step()
+    await driver.step()
+    expect([ran, driver.ownership.state.is]).toEqual([1, 'holding'])
+  })
+
+  it('fails as a failure of the store, which leaves its turn open, if the store cannot', async () => {
+    const { driver } = await driving(async function* (scope) {
+      yield START
+      await scope.mayAct()
+      return true
+    }, failingRenewals(5))
+    await driver.step()
+    await expect(driver.step()).rejects.toMatchObject({ code: 'store-failed', retry: 'later' })
+  })
+})
+
 it('a process that was frozen asks no model for a turn that it has lost', async () => {
   const clock = new ManualClock(1000)
   const memory = memoryStore({ clock })

@@ -125,6 +125,21 @@ describe('a cancel of a turn that has not begun', () => {
   })
 })
 
+describe('a cancel of a message that was sent before', () => {
+  it('is not posted if its turn has ended: the request that it waits for stays open', async () => {
+    const tools = [asking('ask', { kind: 'text', prompt: 'Which?' })]
+    const { agent, store } = bench({ tools, script: [calls('ask'), 'Done.'] })
+    await agent.executeTurn('Paint', { key: 'k' }).outcome
+    const again = agent.executeTurn('Paint', { key: 'k' })
+    const cancelled = again.cancel()
+    expect(await again.outcome).toMatchObject({ turn: 1, status: 'input-required' })
+    await cancelled
+    await quiet()
+    expect(await postedKeys(store)).toEqual(['k'])
+    expect(await agent.requests()).toHaveLength(1)
+  })
+})
+
 describe('an error of the store while another process is followed', () => {
   it('ends every caller that waits, although a request to continue is among them', async () => {
     const inner = memoryStore()
