@@ -1,5 +1,6 @@
 /** Parses arguments into a command and its options. It knows the form of commands, not their effect. */
 import { parseArgs } from 'node:util'
+import { homePath } from './home-path.ts'
 import { wrongUsage } from './refusal.ts'
 
 export interface OptionForm {
@@ -32,6 +33,9 @@ export interface ParsedArguments<Name extends string = string> {
   readonly has: (option: string) => boolean
 }
 
+/** Names of values that are paths. */
+const PATHS: ReadonlySet<string> = new Set(['FILE', 'DIR'])
+
 /** Rejects with an error that names the mistake and suggests the nearest word. */
 export async function readArguments<Name extends string>(
   args: readonly string[],
@@ -58,7 +62,8 @@ export async function readArguments<Name extends string>(
     const { takes, many } = all[token.name] ?? { help: '' }
     if (before.length > 0 && takes !== undefined && !many)
       throw wrongUsage(`${token.rawName} is given twice. Keep one.`)
-    found.set(token.name, [...before, token.value ?? ''])
+    const value = token.value ?? ''
+    found.set(token.name, [...before, takes !== undefined && PATHS.has(takes) ? homePath(value) : value])
   }
   const asksForHelp = found.has('help') || found.has('version')
   if (name !== undefined && command === undefined && !asksForHelp) throw await unknownCommand(name, commands)

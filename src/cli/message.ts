@@ -19,6 +19,11 @@ export async function messageFrom(words: readonly string[], stdin: AsyncIterable
   return isInput ? text.replace(/\r?\n$/, '') : text
 }
 
+/** `//sessions` is the message `/sessions`, not the command. Undefined for any other line. */
+export function escapedMessage(line: string): string | undefined {
+  return /^\/\/\w+(?:\s|$)/.test(line) ? line.slice(1) : undefined
+}
+
 /** Throws if a message is too large. */
 export function checkMessage(text: string): void {
   if (Buffer.byteLength(text) > MOST_BYTES) throw tooLarge()

@@ -117,6 +117,12 @@ function keysWith(id: string, { agents, owner }: ContextScope): ReadonlyMap<stri
 }
 
 function notFound(name: string, owner: Owner): Refusal {
+  const who = owner === LOCAL_OWNER ? 'You have' : `${owner.tenant}/${owner.actor} has`
+  if (name === STATE_CONTEXT)
+    return new Refusal(`${who} selected nothing for all conversations yet.`, {
+      exitCode: EXIT.failed,
+      code: 'not-found',
+    })
   const what = `conversation ${JSON.stringify(name)}.`
   const message =
     owner === LOCAL_OWNER

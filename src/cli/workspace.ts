@@ -11,6 +11,7 @@ import { configError, shownPath } from './config/config-errors.ts'
 import type { AgentDefinition, HoldfastConfig, ResearchConfig } from './config/define-config.ts'
 import { findConfig } from './config/find-config.ts'
 import { loadConfig } from './config/load-config.ts'
+import { homePath } from './home-path.ts'
 import type { McpTools } from './mcp-tools.ts'
 import { COMMAND_NAMES } from './names.ts'
 import { didYouMean } from './nearest.ts'
@@ -51,7 +52,7 @@ export class Workspace {
     const path = findConfig(cwd, config)
     const home = env['HOLDFAST_HOME']
     const folder = home
-      ? resolve(cwd, home)
+      ? resolve(cwd, homePath(home))
       : join(path === undefined ? resolve(cwd) : dirname(path), '.holdfast')
     if (path !== undefined) return new Workspace(folder, await loadConfig(path), path)
     const agents = { [BUILTIN]: builtinAgent(() => join(folder, 'notes')) }

@@ -1,6 +1,7 @@
 /** The folders and names of log files. */
 import { createHash } from 'node:crypto'
 import { constants, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 
 const HOME = '.holdfast'
@@ -8,7 +9,7 @@ const HOME = '.holdfast'
 /** `HOLDFAST_HOME`, else the folder of the store's file if that is `.holdfast`, else `.holdfast` in the working folder. */
 export function homeFolder(storePath: string | undefined): string {
   const home = process.env['HOLDFAST_HOME']
-  if (home) return resolve(home)
+  if (home) return resolve(/^~(?:[/\\]|$)/.test(home) ? join(homedir(), home.slice(1)) : home)
   const folder = storePath === undefined ? undefined : dirname(resolve(storePath))
   return folder !== undefined && basename(folder) === HOME ? folder : resolve(HOME)
 }

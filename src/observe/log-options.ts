@@ -1,5 +1,6 @@
 /** The options for logs of agents and graphs, and the observers that they ask for. */
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Clock } from '../base/index.ts'
 import type { Telemetry } from '../loop/index.ts'
 import { type ContextKey, checkOptions, invalidOption, type OptionSet, shown } from '../protocol/index.ts'
@@ -64,6 +65,7 @@ export function logTelemetry(
   const found: Telemetry[] = []
   if (text !== undefined) {
     const path = join(folderOf('logs', text.folder), `${fileNameOf(name)}.log`)
+    if (storePath !== undefined) checkNotStore(path, storePath)
     found.push(textLog({ agent: name, clock, target: { path, bounds: text.bounds } }))
   }
   if (yaml !== undefined) {
@@ -103,7 +105,27 @@ function filesOf(
     throw invalidOption(option, `must be true, false or { folder, maxBytes, maxFiles }, not ${shown(value)}`)
   checkOptions(value, { ...LOG_OPTIONS, place: option })
   const { folder, ...bounds } = value
+  if (folder !== undefined && statSync(folder, { throwIfNoEntry: false })?.isFile())
+    throw invalidOption(`${option}.folder`, `must be a folder, and ${folder} is a file`)
   return { ...(folder === undefined ? {} : { folder }), bounds: { ...defaults, ...bounds } }
+}
+
+/** Throws if the log, or a file that it becomes by rotation, is the file of the store: lines would destroy it. */
+function checkNotStore(path: string, storePath: string): void {
+  const [suffix = ''] = /\.\d+$/.exec(storePath) ?? []
+  const taken = [path, `${path}${suffix}`].find((each) => isSameFile(each, storePath))
+  if (taken !== undefined)
+    throw invalidOption(
+      'log',
+      `would be written to ${taken}, which is the file of the store: name another folder`,
+    )
+}
+
+/** By any name that it has. */
+function isSameFile(one: string, other: string): boolean {
+  if (resolve(one) === resolve(other)) return true
+  const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }))
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 }
 
 const LOG_OPTIONS: Omit<OptionSet<LogOptions>, 'place'> = {

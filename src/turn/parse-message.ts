@@ -26,18 +26,19 @@ export function parseMessage(message: unknown, advice = ''): UserContent {
   throw new HoldfastError('invalid-option', { message: `${problem} ${advice}`.trim() })
 }
 
+const EMPTY = 'The message is empty. Write a text that is not blank, or a list of text and file parts.'
 const SHAPE = 'A message must be a text that is not blank, a list of text and file parts, or null to go on.'
 
 function problemOf(message: unknown): string | undefined {
-  if (typeof message === 'string') return message.trim() === '' ? SHAPE : undefined
-  if (!Array.isArray(message) || message.length === 0) return SHAPE
+  if (typeof message === 'string') return message.trim() === '' ? EMPTY : undefined
+  if (!Array.isArray(message)) return SHAPE
   for (const [index, part] of (message as unknown[]).entries()) {
     const problem = partProblem(part)
     if (problem !== undefined) return `Part ${index + 1} of the message${problem}`
   }
   const content = message as Exclude<UserContent, string>
   const isBlank = content.every((part) => part.type === 'text' && part.text.trim() === '')
-  return isBlank ? SHAPE : filesProblem(content)
+  return isBlank ? EMPTY : filesProblem(content)
 }
 
 function partProblem(part: unknown): string | undefined {

@@ -1,6 +1,7 @@
 /** What cannot be done is said in one message, with a code of its own, and nothing is left behind. */
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { inProcess } from './in-process.ts'
@@ -103,6 +104,26 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 2,
     says: 'Did you mean assistant?',
   },
+  'a config that is not there, in the home folder': {
+    args: ['run', '--config=~/no/such.ts', 'hi'],
+    code: 3,
+    says: `The config ${join(homedir(), 'no/such.ts')} does not exist.`,
+  },
+  'a config of a server, in the home folder': {
+    args: ['serve', '~/no/such.ts'],
+    code: 3,
+    says: `The config ${join(homedir(), 'no/such.ts')} does not exist.`,
+  },
+  'selections where there are none': {
+    args: ['state', '~state'],
+    code: 1,
+    says: 'You have selected nothing for all conversations yet.',
+  },
+  'a corpus whose folder cannot be made': {
+    args: ['research', 'add', 'x.md', '--corpus', `${import.meta.filename}/c.db`],
+    code: 3,
+    says: `its folder ${import.meta.filename} cannot be made (EEXIST)`,
+  },
   'a config that is not there': {
     args: ['run', '--config', 'no.ts', 'hi'],
     code: 3,
@@ -168,6 +189,16 @@ describe.concurrent('before anything is written, it', () => {
     const { stderr } = await inProcess(['run', ''], { cwd: folders.make(), env: { HOLDFAST_DEBUG: '1' } })
     expect(stderr).toMatch(/\n {4}at /)
   })
+})
+
+it('keeps conversations and logs in the home folder if HOLDFAST_HOME begins with ~', async () => {
+  const cwd = folders.make()
+  const env = { HOME: cwd, USERPROFILE: cwd, HOLDFAST_HOME: '~/state' }
+  expect(await holdfast(['run', 'hi'], { cwd, env })).toMatchObject({ code: 0 })
+  expect(readdirSync(cwd)).toEqual(['state'])
+  expect(readdirSync(join(cwd, 'state')).toSorted()).toEqual(
+    expect.arrayContaining(['holdfast.db', 'logs', 'sessions']),
+  )
 })
 
 describe.concurrent('a store that cannot be used', () => {

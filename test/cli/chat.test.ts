@@ -276,6 +276,8 @@ Done.
       await terminal.ask('/nwe', '✗ /nwe is no command. Did you mean /new? Type /help to list them.')
       await terminal.ask('/tools', 'Orders bags of cement. (asks first)')
       expect(await terminal.ask('/sessions', 'None yet.')).not.toContain('TURNS')
+      await terminal.ask('//sessions', '› //sessions\nThis is message 1.')
+      await terminal.ask('/show', '› /sessions\nThis is message 1.')
     })
   })
 

@@ -209,7 +209,7 @@ export default { ...config, research: { ...config.research, corpus: () => slow(c
       await terminal.ask('Tell me about it', 'What does "it" refer to')
       await terminal.ask('gate of the Granville dock', 'opens 2 hours before high tide [1]')
       expect(await terminal.until(/confidence [\d.]+\n\n›$/)).toContain('[1] Harbours of the bay · page 3')
-      await terminal.ask('/nothing', 'There is no command /nothing.')
+      await terminal.ask('/ned x', '✗ /ned is no command. Did you mean /new? Type /help to list them.')
       await terminal.ask('/new', /research · reflex · research-\S+/)
       await terminal.leave()
     } finally {

@@ -325,3 +325,33 @@ describe('a log file', () => {
     expect(warnings).toEqual([expect.stringContaining(`Logs cannot be written in ${folder} (ENOTDIR)`)])
   })
 })
+
+describe('a text log in the place of the store', () => {
+  it.each(['clerk.log', 'clerk.log.2'])('is refused before anything is written: %s', (name) => {
+    const folder = newFolder()
+    const path = join(folder, name)
+    const store = openSqlite(path)
+    const other = newFolder()
+    symlinkSync(folder, join(other, 'link'))
+    const before = readFileSync(path)
+    for (const log of [{ folder }, { folder: join(other, 'link') }])
+      expect(() => bench({ name: 'clerk', store, log, sessions: false })).toThrow(
+        expect.objectContaining({
+          code: 'invalid-option',
+          message: expect.stringContaining('is the file of the store'),
+        }),
+      )
+    expect(readFileSync(path)).toEqual(before)
+    expect(() => bench({ name: 'other', store, log: { folder }, sessions: false })).not.toThrow()
+  })
+
+  it('is refused as a folder that is a file', () => {
+    const path = join(newFolder(), 'notes.txt')
+    writeFileSync(path, 'Mine.')
+    for (const option of ['log', 'sessions'])
+      expect(() => bench({ name: 'clerk', [option]: { folder: path } })).toThrow(
+        `${option}.folder must be a folder, and ${path} is a file`,
+      )
+    expect(readFileSync(path, 'utf8')).toBe('Mine.')
+  })
+})

@@ -6,7 +6,7 @@ import type { Agent, Auth, ContextKey, Store, Turn, TurnOutcome } from 'holdfast
 import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
 import { withOrigin } from '../mcp-tools.ts'
-import { checkMessage } from '../message.ts'
+import { checkMessage, escapedMessage } from '../message.ts'
 import { keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent } from '../open-agent.ts'
 import { readLast, waitingCalls } from '../read-exchanges.ts'
@@ -78,9 +78,12 @@ export class Chat {
   /** Handles a message or a command. Errors are printed, and the conversation goes on. */
   async submit(text: string): Promise<void> {
     try {
-      if (text.startsWith('/') && (await this.options.command(this, text))) return
-      checkMessage(text)
-      await this.runTurn(this.agent.executeTurn(text))
+      const escaped = escapedMessage(text)
+      const isCommand = escaped === undefined && text.startsWith('/')
+      if (isCommand && (await this.options.command(this, text))) return
+      const message = escaped ?? text
+      checkMessage(message)
+      await this.runTurn(this.agent.executeTurn(message))
     } catch (error) {
       this.options.screen.printText(`✗ ${(await commandErrorOf(error)).message}\n`, red)
     }

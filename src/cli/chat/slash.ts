@@ -108,7 +108,7 @@ function printHelp(chat: Chat): void {
     ([left, right]) => styled`  ${padEnd(left, width)}  ${dim(cut(right, screen.columns - width - 4))}`,
   )
   const keys =
-    'Tab completes, ↑ recalls, a line that ends in \\ continues below. Ctrl-C cancels the turn or clears the line; press it twice on an empty line, or Ctrl-D, to leave.'
+    'A message that begins with a slash is written with two: //sessions. Tab completes, ↑ recalls, a line that ends in \\ continues below. Ctrl-C cancels the turn or clears the line; press it twice on an empty line, or Ctrl-D, to leave.'
   chat.print(joinLines(lines))
   screen.printText(`${keys}\n`, dim)
 }

@@ -3,6 +3,7 @@
 import type { Output } from 'holdfast/terminal'
 import type { ParsedArguments } from '../arguments.ts'
 import type { Outputs } from '../gate/outputs.ts'
+import { homePath } from '../home-path.ts'
 import { openMcp } from '../mcp-tools.ts'
 import { type ContextScope, ownerFrom } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
@@ -25,7 +26,7 @@ export function configOf({ args }: CommandContext): string | undefined {
   const option = args.value('config')
   if (word !== undefined && option !== undefined)
     throw wrongUsage(`The config is given twice. Keep one: holdfast ${args.command?.name ?? ''} CONFIG`)
-  return word ?? option
+  return word === undefined ? option : homePath(word)
 }
 
 /** The config, and the MCP servers of `--mcp`, which the command closes. */

@@ -12,6 +12,7 @@ import {
 import { ERASE_LINE_END, joinLines, LINE_START, type Output, styled, yellow } from 'holdfast/terminal'
 import { type CommandContext, columnsOf } from '../command/context.ts'
 import { EXIT } from '../exit-code.ts'
+import { homePath } from '../home-path.ts'
 import { wrongUsage } from '../refusal.ts'
 import { tableLines } from '../terminal/table.ts'
 import { counted, cut, oneLine } from '../terminal/text.ts'
@@ -19,7 +20,7 @@ import { corpusPath } from './open-corpus.ts'
 
 export async function addDocuments(context: CommandContext): Promise<number> {
   const { args, cwd, out, err } = context
-  const paths = args.words.slice(1).map((path) => resolve(cwd, path))
+  const paths = args.words.slice(1).map((path) => resolve(cwd, homePath(path)))
   if (paths.length === 0) throw wrongUsage('Name files or folders: holdfast research add FILES….')
   const corpus = sqliteCorpus(await corpusPath(context, 'create'))
   const stop = new AbortController()

@@ -6,8 +6,9 @@ import { startingId } from '../chat/slash.ts'
 import type { CommandContext } from '../command/context.ts'
 import { endAtSignals } from '../command/interruption.ts'
 import { EXIT } from '../exit-code.ts'
-import { checkMessage } from '../message.ts'
+import { checkMessage, escapedMessage } from '../message.ts'
 import { idFrom, keyOf, timedId } from '../names.ts'
+import { didYouMean } from '../nearest.ts'
 import { commandErrorOf } from '../refusal.ts'
 import { readHistory, remember } from '../terminal/input-history.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
@@ -20,7 +21,7 @@ const COMMANDS = ['/continue', '/exit', '/help', '/new']
 const HELP = `/new       begin another conversation
 /continue  go on with a question that was interrupted
 /exit      leave; so does Ctrl-D
-Any other line is a question, or the reply to one. Ctrl-C cancels it.`
+Any other line is a question, or the reply to one; one that begins with a slash is written with two. Ctrl-C cancels it.`
 
 export async function researchChat(context: CommandContext, workspace: Workspace): Promise<number> {
   const { args, stdin, out } = context
@@ -105,9 +106,11 @@ class ResearchChat {
     else if (text === '/help') this.#screen.printText(`${HELP}\n`)
     else if (text === '/new') this.#enter(timedId(RESEARCH))
     else if (text === '/continue') await this.#ask(null)
-    else if (/^\/\w+$/.test(text))
-      this.#screen.printText(`✗ There is no command ${text}. Type /help for the commands.\n`, red)
-    else await this.#ask(text)
+    else if (/^\/\w+(?:\s|$)/.test(text)) {
+      const [name = ''] = text.split(/\s/)
+      const meant = didYouMean(name, COMMANDS)
+      this.#screen.printText(`✗ ${name} is no command.${meant} Type /help to list them.\n`, red)
+    } else await this.#ask(escapedMessage(text) ?? text)
   }
 
   /** Errors are printed, and the conversation goes on. */

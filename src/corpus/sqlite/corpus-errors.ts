@@ -1,4 +1,5 @@
 /** SQLite's errors as errors of a corpus: what happened to which file, and what to do. */
+import { dirname } from 'node:path'
 import { type ErrorCode, HoldfastError } from '../../protocol/index.ts'
 
 interface Verdict {
@@ -45,6 +46,16 @@ export function translate(error: unknown, path: string): unknown {
     text: `reports an error (${message}).`,
   }
   return new HoldfastError(code, { message: `${path} ${text}`, retry, details: { path }, cause: error })
+}
+
+export function noFolder(path: string, cause: unknown): HoldfastError {
+  const folder = dirname(path)
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException
+  return new HoldfastError('store-failed', {
+    message: `${path} cannot be created: its folder ${folder} cannot be made (${code}). Give this user access to the folder above it, or choose another path.`,
+    details: { path },
+    cause,
+  })
 }
 
 export function foreignFile(path: string): HoldfastError {

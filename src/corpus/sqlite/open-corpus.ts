@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../protocol/index.ts'
 import { indexText } from '../search-text.ts'
-import { foreignFile, isNotWritable, otherVersion, translate, unreadLog } from './corpus-errors.ts'
+import { foreignFile, isNotWritable, noFolder, otherVersion, translate, unreadLog } from './corpus-errors.ts'
 import { type DatabaseSync, loadSqlite } from './node-sqlite.ts'
 
 export interface OpenOptions {
@@ -59,12 +59,20 @@ export function openCorpus(path: string, options: OpenOptions): OpenedCorpus {
 }
 
 function openToWrite(path: string, options: OpenOptions): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(path)
   return opened(path, options, (db) => {
     const version = versionOf(db, path)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     if (version < VERSION) makeCurrent(db, path)
   })
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+  } catch (error) {
+    throw noFolder(path, error)
+  }
 }
 
 /**

@@ -41,10 +41,8 @@ const MESSAGE_PART: JsonObject = {
 
 export const SEND: JsonObject = object({
   message: {
-    oneOf: [
-      { type: 'string', minLength: 1 },
-      { type: 'array', minItems: 1, items: MESSAGE_PART },
-    ],
+    description: 'A text that is not blank, or parts of which one is.',
+    oneOf: [{ type: 'string' }, { type: 'array', items: MESSAGE_PART }],
   },
   values: { ...OBJECT, description: 'For a graph, instead of a message.' },
   continue: { const: true, description: 'Goes on with a turn that was cut short, instead of a message.' },

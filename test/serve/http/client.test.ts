@@ -37,10 +37,11 @@ describe('the client', () => {
       agents: { a: { model: new ScriptedModel(['Hello.']) } },
     })
     const conversation = createClient({ url, retryForMs: 0 }).conversation('a:1')
-    const error = await conversation.ask('').catch((thrown: unknown) => thrown)
+    const odd = { message: 'Hi', whileBusy: 'wait' as 'queue' }
+    const error = await conversation.ask(odd).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ status: 400, code: 'invalid-request' })
     const { message, issues } = error as ClientError
-    expect(issues).toContain('message: String is too short (0 < 1).')
+    expect(issues).toEqual([expect.stringContaining('whileBusy: ')])
     expect(message).toBe(`The body does not fit. ${issues.join(' ')}`)
     const unknown = createClient({ url }).conversation('b:1').ask('Hi')
     await expect(unknown).rejects.toMatchObject({ status: 404, issues: [] })

@@ -97,6 +97,20 @@ test('authenticate of JavaScript that returns null names no caller', async () =>
   expect((await call('/agents')).status).toBe(401)
 })
 
+test.each(['', ' ', '[]', '[{"type":"text","text":""}]'])(
+  'an empty message is named as such: %j',
+  async (text) => {
+    const { call } = await server({})
+    const body = `{"message":${text.startsWith('[') ? text : JSON.stringify(text)}}`
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
+    const response = await call('/conversations/a:1/messages', init)
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { code: 'invalid-option', detail: expect.stringMatching(/^The message is empty\. Write a text/) },
+    ])
+  },
+)
+
 test('an empty Last-Event-ID is none: since counts', async () => {
   const { call, send, http } = await server({})
   await send()
