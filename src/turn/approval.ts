@@ -61,11 +61,11 @@ export function stopIfAsked(run: TurnRun, call: Call | undefined): void {
   if (call !== undefined && isStop) stopTurn(run, call, { by: 'approval' })
 }
 
-/** `approved`: the question that a person has agreed to; it is not asked again as long as it stays the same. */
+/** `agreed`: the question that a person has agreed to; it is not asked again as long as it stays the same. */
 async function decide(
   run: TurnRun,
   ready: ReadyCall,
-  approved?: EntryOf<'request.start'>,
+  agreed?: EntryOf<'request.start'>,
 ): Promise<ReadyCall | undefined> {
   const { call, tool } = ready
   const { policies } = approvalsOf(run)
@@ -77,8 +77,8 @@ async function decide(
   const asked = mayHaveHappened(run, ready) ? repeatQuestion(tool) : await questionOf(run, ready, decision)
   if (asked === undefined) return ready
   const question = await withPreview(run, ready, asked)
-  if (approved !== undefined && isSameQuestion(run.redacted(question), approved.data)) return ready
-  if (approved !== undefined) {
+  if (agreed !== undefined && isSameQuestion(run.redacted(question), agreed.data)) return ready
+  if (agreed !== undefined) {
     const message = `${tool.name}: its schema makes other arguments of the call now than it did when a person agreed to it. The person is asked again.`
     run.draft.append('warning', { code: 'approval-outdated', message })
   }

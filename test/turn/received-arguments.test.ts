@@ -58,27 +58,34 @@ describe('a call whose outcome is unknown', () => {
   it.each([
     [
       'a default that is written out',
-      z.object({ n: z.number(), note: z.string().default('x') }),
-      { n: 1 },
-      { n: 1, note: 'x' },
+      {
+        input: z.object({ n: z.number(), note: z.string().default('x') }),
+        args: [{ n: 1 }, { n: 1, note: 'x' }],
+      },
     ],
-    ['a number as text', z.object({ n: z.coerce.number() }), { n: 1 }, { n: '1' }],
-    ['a field that the schema drops', z.object({ n: z.number() }), { n: 1 }, { n: 1, why: 'again' }],
-    ['a blank that is trimmed', z.object({ to: z.string().trim() }), { to: 'Ann' }, { to: 'Ann ' }],
-  ])('is not repeated unasked with %s', async (_, input, first, second) => {
+    ['a number as text', { input: z.object({ n: z.coerce.number() }), args: [{ n: 1 }, { n: '1' }] }],
+    [
+      'a field that the schema drops',
+      { input: z.object({ n: z.number() }), args: [{ n: 1 }, { n: 1, why: 'again' }] },
+    ],
+    [
+      'a blank that is trimmed',
+      { input: z.object({ to: z.string().trim() }), args: [{ to: 'Ann' }, { to: 'Ann ' }] },
+    ],
+  ])('is not repeated unasked with %s', async (_, { input, args }) => {
     const ran: unknown[] = []
     const pay = defineTool({
       name: 'pay',
       description: 'Pays.',
       timeoutMs: 20,
       input: input as z.ZodType<Record<string, unknown>>,
-      run: async (args) => {
-        ran.push(args)
+      run: async (received) => {
+        ran.push(received)
         if (ran.length === 1) await new Promise(() => {})
         return 'paid'
       },
     })
-    const model = new ScriptedModel(paying(first, second))
+    const model = new ScriptedModel(paying(...args))
     const agent = new Agent({ contextId: 'c', graceMs: 10, tools: [pay], model })
     const outcome = await agent.executeTurn('go').outcome
     expect({ ran: ran.length, status: outcome.status }).toEqual({ ran: 1, status: 'input-required' })
