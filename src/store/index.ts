@@ -70,6 +70,7 @@ export {
   boundsOf,
   byCodePoint,
   byContextKey,
+  bytesOf,
   checkErase,
   checkList,
   checkLookup,
@@ -79,6 +80,7 @@ export {
   fromCursor,
   limitOf,
   MAX_LIMIT,
+  requestOf,
   toCursor,
 } from './query.ts'
 export type { AppendDecision, AppendFacts, DecideOptions, InboxFact, StampedEntry } from './rules.ts'
