@@ -71,8 +71,3 @@ export function answerOfOption({ kind, options = [] }: RequestData, optionId: st
   if (optionId === 'session' || optionId === 'always') return { approved: true, scope: optionId }
   return { approved: false }
 }
-
-/** A question as a message of the agent. */
-export function questionText({ prompt, options = [] }: RequestData): string {
-  return [prompt, ...options.map((option, at) => `${at + 1}. ${optionText(option)}`)].join('\n')
-}

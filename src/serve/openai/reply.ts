@@ -11,7 +11,9 @@ import {
   type RequestData,
   replyText,
 } from '../../protocol/index.ts'
-import { questionText } from './question-text.ts'
+import { questionText } from '../question-text.ts'
+
+const AUTH = 'Send your credentials to the server, and write again.'
 
 export type ReplyEvent =
   | { readonly type: 'start'; readonly turn: number; readonly at: number }
@@ -38,7 +40,7 @@ export async function* replyEvents(
     if (event.type !== 'entry' || event.entry.type !== 'turn.end') continue
     const end = event.entry.data as unknown as EntryData['turn.end']
     const question = isWaiting(end.outcome) ? (reply.question ?? (await host.requests(key))[0]) : undefined
-    if (question !== undefined) yield { type: 'text', text: reply.paragraph(questionText(question)) }
+    if (question !== undefined) yield { type: 'text', text: reply.paragraph(questionText(question, AUTH)) }
     yield { type: 'end', end, at: event.entry.at }
   }
 }

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { END, graph, list, START, value } from '../../../src/entry/graph.ts'
 import { createHost, type HostedFlow } from '../../../src/host/index.ts'
-import { askUser, defineTool, memoryStore, type Tool } from '../../../src/index.ts'
+import { ask, askUser, defineTool, memoryStore, type Tool } from '../../../src/index.ts'
 import { approvalPolicy, type Plugin } from '../../../src/plugin/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import { acpModes, type ServeAcpOptions } from '../../../src/serve/acp/index.ts'
@@ -121,6 +121,33 @@ describe('a session with an agent', () => {
         text('The rest of the preview is too long to be shown.'),
       ],
     ])
+  })
+
+  test('says how to answer a question that is a message', async () => {
+    const size = { type: 'object', properties: { m2: { type: 'number' } }, required: ['m2'] }
+    const towns = { question: 'Which?', kind: 'choice', options: ['Lyon', 'Nantes'], multiple: true }
+    const { host } = served(
+      [call('measure', {}), 'Measured.', call('ask_user', towns), 'Both.'],
+      [
+        askUser(),
+        defineTool({
+          name: 'measure',
+          description: 'Measures.',
+          input: z.object({}),
+          run: (_, { answers }) =>
+            answers['size'] ?? ask({ kind: 'data', name: 'size', prompt: 'How large?', schema: size }),
+        }),
+      ],
+    )
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    await editor.prompt(session, 'Measure')
+    expect(editor.text()).toBe(`How large?\nAnswer with JSON that fits ${JSON.stringify(size)}.`)
+    await editor.prompt(session, '{"m2":9}')
+    await editor.prompt(session, 'Go')
+    expect(editor.text()).toMatch(
+      /Which\?\n1\. Lyon\n2\. Nantes\nAnswer with numbers, separated by commas\.$/,
+    )
   })
 
   test('puts a choice as options, and another question as a message that the next prompt answers', async () => {
