@@ -2,6 +2,7 @@
  * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the journal.
  */
 import {
+  ANSWER_ORIGINS,
   type AnswerOrigins,
   answerRequest,
   busyError,
@@ -11,7 +12,6 @@ import {
   checkUnkeyed,
   copyJson,
   type DriveResult,
-  HANDED_DOWN,
   pausedError,
   refuseInside,
   requestFields,
@@ -28,7 +28,7 @@ import {
   readTrace,
   type TraceOptions,
 } from '../journal/index.ts'
-import { type Continuation, type IdsAbove } from '../loop/index.ts'
+import { type Continuation, type ParentIdJudge } from '../loop/index.ts'
 import { flushLogs } from '../observe/index.ts'
 import {
   type ActiveValue,
@@ -224,7 +224,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     try {
       const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
-      const { [HANDED_DOWN]: origins } = parsed as { readonly [HANDED_DOWN]?: AnswerOrigins }
+      const { [ANSWER_ORIGINS]: origins } = parsed as { readonly [ANSWER_ORIGINS]?: AnswerOrigins }
       const ports = { ...this.#setup, ...defined({ origins, idempotencyKey: parsed.key }) }
       return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
@@ -463,7 +463,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
       this.#system = text
     })
     const schemaNamed = this.#schemas.named
-    const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
+    const extras = (ids: ParentIdJudge, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
     const scopeOf = turnScopes({ agent: name, definition, metadata, extras, schemaNamed, artifacts })

@@ -328,9 +328,8 @@ export class Conversation {
    * The journal of an owner shows every turn as it is.
    */
   async #refreshToPublished(): Promise<void> {
-    const subscribers = this.#subscribers
-    for (let before = -1; before < subscribers.published; ) {
-      before = subscribers.published
+    for (let before = -1; before < this.#subscribers.published; ) {
+      before = this.#subscribers.published
       await this.driver.opening
       await this.#refresh()
       if (this.driver.ownership.isOwner) return
