@@ -3,6 +3,7 @@
  */
 import { endsWithin, type MaybePromise, SHUTDOWN_GRACE_MS } from '../base/index.ts'
 import {
+  ANSWER_ORIGINS,
   type AnswerOrigins,
   answerRequest,
   busyError,
@@ -12,7 +13,6 @@ import {
   checkUnkeyed,
   copyJson,
   type DriveResult,
-  HANDED_DOWN,
   pausedError,
   refuseInside,
   requestFields,
@@ -29,7 +29,7 @@ import {
   readTrace,
   type TraceOptions,
 } from '../journal/index.ts'
-import { type Continuation, type IdsAbove } from '../loop/index.ts'
+import { type Continuation, type ParentIdJudge } from '../loop/index.ts'
 import { flushLogs } from '../observe/index.ts'
 import {
   type ActiveValue,
@@ -231,7 +231,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     try {
       const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
-      const { [HANDED_DOWN]: origins } = parsed as { readonly [HANDED_DOWN]?: AnswerOrigins }
+      const { [ANSWER_ORIGINS]: origins } = parsed as { readonly [ANSWER_ORIGINS]?: AnswerOrigins }
       const ports = { ...this.#setup, ...defined({ origins, idempotencyKey: parsed.key }) }
       return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
@@ -491,7 +491,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
       this.#system = text
     })
     const schemaNamed = this.#schemas.named
-    const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
+    const extras = (ids: ParentIdJudge, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
     const scopeOf = turnScopes({ agent: name, definition, metadata, extras, schemaNamed, artifacts })

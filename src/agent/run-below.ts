@@ -1,10 +1,10 @@
 /** Runs a conversation below another loop: a turn of an agent, or a part of one (R17). */
 import {
+  ANSWER_ORIGINS,
   type AnswerOrigins,
   attachCause,
   type ChildContext,
   type ChildResult,
-  HANDED_DOWN,
   leastLimits,
   metadataBelow,
   runChild,
@@ -118,8 +118,8 @@ export async function runBelow(run: BelowRun): Promise<EndedRun> {
   return { result, store, key }
 }
 
-function lastingName({ lasting, name }: ChildContext): string {
-  if (lasting !== undefined) return lasting
+function lastingName({ sharedName, name }: ChildContext): string {
+  if (sharedName !== undefined) return sharedName
   throw new HoldfastError('invalid-option', { message: `${name} has a memory, and only nodes can have one.` })
 }
 
@@ -155,7 +155,7 @@ function childOf(agent: Agent, { message, below }: BelowRun, options: TurnOption
     turnNow: () => agent.turn,
     lastTurn: () => agent.lastTurn(),
     answer: (answers: Parameters<Agent['answer']>[0], origins: AnswerOrigins) => {
-      const childOptions = { ...options, [HANDED_DOWN]: origins }
+      const childOptions = { ...options, [ANSWER_ORIGINS]: origins }
       return agent.answer(answers, childOptions)
     },
     continueTurn: () => agent.executeTurn(null, options),

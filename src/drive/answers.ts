@@ -35,8 +35,8 @@ export interface AnswerRequest {
 /** The origins of answers that no person gave, by request id. */
 export type AnswerOrigins = Readonly<Record<string, InputOrigin>>
 
-/** Marks the options of an answer that a caller passes down, with the origins that the caller got itself. */
-export const HANDED_DOWN: unique symbol = Symbol('holdfast.handed-down')
+/** The option of an answer to a child conversation that holds the origins of the answers to its caller. */
+export const ANSWER_ORIGINS: unique symbol = Symbol('holdfast.answer-origins')
 
 export interface AnswerPorts {
   readonly ids: Ids

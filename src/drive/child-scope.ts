@@ -3,10 +3,10 @@ import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import {
   DEFAULT_LIMITS,
-  type IdsAbove,
   isUnlimited,
   type Limits,
   type LoopScope,
+  type ParentIdJudge,
   storedLimits,
   type Telemetry,
 } from '../loop/index.ts'
@@ -42,7 +42,7 @@ export interface ChildScope {
   /** The artifacts of the caller's conversation, for calls that are its own. */
   readonly artifacts?: LoopScope['artifacts']
   /** The judge of ids of the caller. */
-  readonly ids?: IdsAbove
+  readonly ids?: ParentIdJudge
   /** The approval policies of the caller and of those above it. */
   readonly approvals?: Approvals
   /** The answers to the caller, as given, by request id. */
@@ -103,7 +103,7 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
  * The judge of ids of the innermost awaited call around the running code. Texts that a call passes down are no person's
  * words, so an id in them is good only if it is good there.
  */
-export function idsAround(): IdsAbove | undefined {
+export function idsAround(): ParentIdJudge | undefined {
   for (const context of callsAround()) {
     const { [CHILD_SCOPE]: childScope } = context as { readonly [CHILD_SCOPE]?: ChildScope }
     if (childScope !== undefined) return childScope.ids

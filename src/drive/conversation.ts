@@ -324,15 +324,15 @@ export class Conversation {
   }
 
   /**
-   * Reads on while subscribers have entries of others that the journal lacks: a turn that it shows as open may have been
-   * published to its end. The journal of an owner shows every turn as it is.
+   * Reads the journal again if entries of others were published meanwhile: a turn that it shows as open may have ended.
+   * The journal of an owner shows every turn as it is.
    */
   async #refreshToPublished(): Promise<void> {
-    const { driver } = this
-    await this.#refresh()
-    while (!driver.ownership.isOwner && this.#subscribers.published > driver.journal.newest) {
-      await driver.opening
+    for (let before = -1; before < this.#subscribers.published; ) {
+      before = this.#subscribers.published
+      await this.driver.opening
       await this.#refresh()
+      if (this.driver.ownership.isOwner) return
     }
   }
 

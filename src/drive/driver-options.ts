@@ -1,6 +1,6 @@
 /** The options of a driver, and the result of its steps. */
 import type { MaybePromise } from '../base/index.ts'
-import type { Batch, Continuation, LoopScope, LoopTerms, Next } from '../loop/index.ts'
+import type { Batch, Continuation, LoopScope, LoopSettings, Next } from '../loop/index.ts'
 import type { NewInboxEntry, Principal } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { JournalState } from './journal-state.ts'
@@ -20,7 +20,7 @@ export interface PendingWork {
 }
 
 export interface DriverOptions extends OwnershipOptions {
-  readonly definition: LoopTerms
+  readonly definition: LoopSettings
   /** The loop to drive: one turn, from the current journal. */
   readonly run: (scope: LoopScope, journal: JournalState) => AsyncGenerator<Batch, boolean>
   readonly pending?: PendingWork

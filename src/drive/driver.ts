@@ -12,7 +12,7 @@
  *
  * A loss (`fenced`, `erased`, of this journal) is decided in one of three places, and ends in `#lose`:
  *
- *   an append or `mayAct` of a loop     driving            `#abandon`, with the error of the step
+ *   an append or `ensureLease` of a loop     driving            `#abandon`, with the error of the step
  *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
  *   the renewal of a heartbeat          any owner          `Heartbeat.#lose`, after the writes under way, if the epoch
  *                                                          is still held: a turn that has ended meanwhile is not lost
@@ -42,11 +42,11 @@ import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
-import { decisionOf, interruptLoop, isActing, isRunning, type Loop, type State } from './state.ts'
+import { interruptLoop, isActing, isRunning, type Loop, type State, whenLeft } from './state.ts'
 import { StopRequest } from './stop-request.ts'
 import { Vault } from './vault.ts'
 
-const ON: Progress = { state: 'again', next: 'on' }
+const ON: Progress = { state: 'again', next: 'continue' }
 const OWNED: Progress = { state: 'owned' }
 
 /** Refusals of an entry for its content, whoever writes it. */
@@ -104,12 +104,12 @@ export class Driver {
 
   /** While a turn is being opened: resolves when its claim is granted or refused. */
   get opening(): Promise<void> | undefined {
-    return decisionOf(this.ownership.state, 'opening')
+    return whenLeft(this.ownership.state, 'opening')
   }
 
   /** While effects of a lost turn run here: resolves when their results are posted, or their grace is over. */
   get draining(): Promise<void> | undefined {
-    return decisionOf(this.ownership.state, 'draining')
+    return whenLeft(this.ownership.state, 'draining')
   }
 
   /** The next step's action. */
@@ -435,7 +435,7 @@ export class Driver {
       cancelledOrLost: interrupt.signal,
       cancelledLostOrReleased: release.signal,
       stopping: this.#stop.stopping,
-      mayAct: () => this.#mayAct(signals),
+      ensureLease: () => this.#ensureLease(signals),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
@@ -456,10 +456,10 @@ export class Driver {
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #mayAct(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
+  #ensureLease(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
     const { ownership } = this
     if (!this.#isDriving(of)) throw ownership.lossError()
-    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(of))
+    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#ensureLease(of))
   }
 
   /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */

@@ -1,7 +1,7 @@
 /** Renews the lease of a conversation while this process needs it, and notices a loss (R1, R2). */
 import type { Timer } from '../base/index.ts'
 import { type HoldfastError, keyText } from '../protocol/index.ts'
-import { cancelBell } from './cancel-bell.ts'
+import { cancelNotifier } from './cancel-notifier.ts'
 import { isLoss, type Ownership } from './ownership.ts'
 import { grantOf, needsLease } from './state.ts'
 
@@ -27,7 +27,7 @@ export class Heartbeat {
     if (this.#isBeating) return
     this.#isBeating = true
     const { store, key } = this.#options.ownership.journal
-    const leave = cancelBell(store).listen(keyText(key), () => void this.#renew())
+    const leave = cancelNotifier(store).listen(keyText(key), () => void this.#renew())
     void this.#beat().finally(leave)
   }
 

@@ -6,8 +6,9 @@
  * L2  Others' inbox entries extend `seen` while no other entry lies between. Any other entry of others makes the state
  *     stale: `isLoaded` is false, and the journal is read again before use.
  * L3  Every entry that this process appends or posts is published once; a buffered one when it is buffered and again
- *     when it is durable. The entries of a receipt come in order; a post may overtake an append. Subscribers read the entries that were only read here, and those whose receipt is
- *     not absorbed: a release of a stale journal, an append whose replies were all lost.
+ *     when it is durable. The entries of a receipt come in order; a post may overtake an append. Subscribers read the
+ *     entries that were only read here, and those whose receipt is not absorbed: a release of a stale journal, an append
+ *     whose replies were lost and whose repetition was given up (W6).
  * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
  *     `erased`.
  */

@@ -35,17 +35,17 @@ import {
   persistLease,
   type Receipt,
 } from '../store/index.ts'
-import { cancelBell } from './cancel-bell.ts'
+import { cancelNotifier } from './cancel-notifier.ts'
 import { JournalState, type JournalStateOptions } from './journal-state.ts'
 import { Serial } from './serial.ts'
 import {
   after,
   type Event,
   FREE,
-  type Grant,
   grantOf,
   isKeptCurrent,
   isOwner,
+  type LeaseGrant,
   type Loop,
   type State,
   TRANSITIONS,
@@ -302,7 +302,7 @@ export class Ownership {
     const before = this.#state
     this.#state = after(this.#options.transitions ?? TRANSITIONS, before, event)
     if (!this.#isKeptCurrent) this.#unclearAppend = undefined // W6
-    if (before.is === 'opening' || before.is === 'draining') before.decided.resolve()
+    if (before.is === 'opening' || before.is === 'draining') before.left.resolve()
   }
 
   #holds(epoch: number): boolean {
@@ -401,7 +401,7 @@ export class Ownership {
     this.#absorb(receipt, buffered)
   }
 
-  get #grant(): Grant {
+  get #grant(): LeaseGrant {
     const grant = grantOf(this.#state)
     if (grant === undefined) throw this.lossError()
     return grant
@@ -430,7 +430,7 @@ export class Ownership {
     const owns = this.isOwner
     this.journal.receive(receipt.inbox, { isOwner: owns })
     const { store, key } = this.#options
-    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelBell(store).notify(keyText(key))
+    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelNotifier(store).notify(keyText(key))
     return receipt.entries
   }
 

@@ -63,7 +63,7 @@ export interface PumpOptions {
   readonly heartbeatMs: number
 }
 
-const AGAIN: Progress = { state: 'again', next: 'on' }
+const AGAIN: Progress = { state: 'again', next: 'continue' }
 
 export class Pump {
   readonly #options: PumpOptions

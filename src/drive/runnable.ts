@@ -21,8 +21,8 @@ export interface ChildContext {
   readonly childScope: ChildScope
   /** The name below the caller's conversation; the same on every run. */
   readonly name: string
-  /** The name of a conversation that later runs of the caller share. Absent: the caller has none to offer. */
-  readonly lasting?: string
+  /** The name of a conversation that later runs of the caller share. Undefined: each run has a conversation of its own. */
+  readonly sharedName?: string
   /** The caller's attempt, 1 by default: a later attempt continues what failed in an earlier one. */
   readonly attempt?: number
   readonly principal: Principal

@@ -46,14 +46,17 @@ export function interruptLoop({ interrupt, release }: Loop): void {
   release.abort()
 }
 
-/** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */
-export interface Grant {
+/**
+ * The lease that the store granted to a claim. `at`: when the newest acknowledged claim, append or renewal was sent. The
+ * store counts the lease from then or later, so it lasts at least `leaseMs` from `at`.
+ */
+export interface LeaseGrant {
   readonly epoch: number
   readonly at: number
 }
 
-/** Resolves when a state is left. Declared here: public declarations must not need a newer type library. */
-export interface Decision {
+/** A promise and its resolver. Declared here: public declarations must not need a newer type library. */
+export interface Deferred {
   readonly promise: Promise<void>
   readonly resolve: () => void
 }
@@ -63,37 +66,37 @@ export interface Free {
   readonly is: 'free'
 }
 
-/** A turn is being opened, and its claim is not decided. `decided` resolves when this state is left. */
+/** A turn is being opened, and its claim is not decided. `left` resolves when this state is left. */
 export interface Opening {
   readonly is: 'opening'
-  readonly decided: Decision
+  readonly left: Deferred
 }
 
 /** The owner, with a loop. `next`: the loop's next action once its last batch is durable. */
 export interface Driving {
   readonly is: 'driving'
-  readonly grant: Grant
+  readonly grant: LeaseGrant
   readonly loop: Loop
   readonly next: Next
 }
 
-/** The owner, without a loop: entries are buffered, or a release comes next. */
+/** The owner, without a loop: entries are buffered, an entry is recorded under a claim of its own, or a release comes next. */
 export interface Holding {
   readonly is: 'holding'
-  readonly grant: Grant
+  readonly grant: LeaseGrant
 }
 
-/** The owner of a turn that cannot continue here. A release is owed. */
+/** The owner of a turn that cannot continue here. A release is owed, and the journal in memory is forgotten. */
 export interface Leaving {
   readonly is: 'leaving'
-  readonly grant: Grant
+  readonly grant: LeaseGrant
 }
 
 /** No longer the owner. `why`: the error for the loop of the lost turn. */
 export interface Draining {
   readonly is: 'draining'
   readonly why: HoldfastError
-  readonly decided: Decision
+  readonly left: Deferred
 }
 
 export type State = Free | Opening | Driving | Holding | Leaving | Draining
@@ -102,9 +105,9 @@ export type Event =
   | { readonly type: 'opens' }
   | { readonly type: 'refused' }
   /** The claim opened a turn or took it over. */
-  | { readonly type: 'claimed'; readonly grant: Grant; readonly loop: Loop }
+  | { readonly type: 'claimed'; readonly grant: LeaseGrant; readonly loop: Loop }
   /** The claim was made to append entries between two turns; no loop runs. */
-  | { readonly type: 'claimed to append'; readonly grant: Grant }
+  | { readonly type: 'claimed to append'; readonly grant: LeaseGrant }
   /** An append or a renewal was acknowledged. */
   | { readonly type: 'granted'; readonly at: number }
   | { readonly type: 'advanced'; readonly next: Next }
@@ -128,7 +131,7 @@ const free = (): State => FREE
 const draining = (_: State, { why }: { readonly why: HoldfastError }): State => ({
   is: 'draining',
   why,
-  decided: Promise.withResolvers(),
+  left: Promise.withResolvers(),
 })
 const renewed = <S extends Driving | Holding | Leaving>(state: S, { at }: { readonly at: number }): S => ({
   ...state,
@@ -137,12 +140,12 @@ const renewed = <S extends Driving | Holding | Leaving>(state: S, { at }: { read
 
 export const TRANSITIONS: Transitions = {
   free: {
-    opens: () => ({ is: 'opening', decided: Promise.withResolvers() }),
+    opens: () => ({ is: 'opening', left: Promise.withResolvers() }),
     'claimed to append': (_, { grant }) => ({ is: 'holding', grant }),
   },
   opening: {
     refused: free,
-    claimed: (_, { grant, loop }) => ({ is: 'driving', grant, loop, next: 'on' }),
+    claimed: (_, { grant, loop }) => ({ is: 'driving', grant, loop, next: 'continue' }),
   },
   driving: {
     granted: renewed,
@@ -187,7 +190,7 @@ export function after(transitions: Transitions, state: State, event: Event): Sta
  */
 
 /** The grant of an owner (S1). */
-export function grantOf(state: State): Grant | undefined {
+export function grantOf(state: State): LeaseGrant | undefined {
   return state.is === 'driving' || state.is === 'holding' || state.is === 'leaving' ? state.grant : undefined
 }
 
@@ -209,7 +212,7 @@ export function isKeptCurrent({ is }: State): boolean {
 
 /** True while effects of the last batch may run: their results must be stored before the turn stops. */
 export function isActing(state: State): boolean {
-  return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
+  return state.is === 'driving' && (state.next === 'tools' || state.next === 'continue')
 }
 
 /** True if the lease has to be renewed: for a loop, or for buffered entries that only this epoch may append. */
@@ -218,6 +221,6 @@ export function needsLease({ is }: State, hasUnsaved: boolean): boolean {
 }
 
 /** While in this state: resolves when it is left. */
-export function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
-  return state.is === is ? state.decided.promise : undefined
+export function whenLeft(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
+  return state.is === is ? state.left.promise : undefined
 }

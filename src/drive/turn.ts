@@ -281,7 +281,7 @@ export interface TurnControl {
 export interface TurnStep {
   readonly done: boolean
   /** The next step's action. */
-  readonly next: 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
+  readonly next: 'model' | 'tools' | 'hooks' | 'wait' | 'continue' | 'done'
 }
 
 /** Collects the outcome from the events. */

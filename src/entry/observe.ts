@@ -4,11 +4,11 @@ export type { TraceOptions, TraceTree } from '../journal/index.ts'
 export { readTrace, readTraceTree, traceOf } from '../journal/index.ts'
 export type {
   ContextTelemetry,
+  ErrorSource,
   ObservedContext,
   ObservedRequest,
   ObservedStep,
   Telemetry,
-  Thrower,
 } from '../loop/index.ts'
 export type { ErasedLogs, EraseLogsOptions, LogConfig, Logger, LogOptions } from '../observe/index.ts'
 export { eraseLogs } from '../observe/index.ts'

@@ -289,7 +289,7 @@ export class Attempt implements StepCaller {
     return {
       childScope,
       name: `${this.name}${suffix}`,
-      lasting: `${this.#slot()}${suffix}`,
+      sharedName: `${this.#slot()}${suffix}`,
       attempt: this.number,
       principal,
       ...(Object.keys(credentials).length === 0 ? {} : { credentials }),

@@ -98,7 +98,7 @@ async function begin(call: EffectCall): Promise<Settled> {
 async function execute(call: EffectCall): Promise<Settled> {
   const { attempt, callId } = call
   const { run } = attempt
-  await run.scope.mayAct()
+  await run.scope.ensureLease()
   const made = callRun(call, (late) => run.scope.late(callId, late))
   const step = { kind: 'effect', turn: run.open.turn, callId, name: call.tool.name } as const
   const settled = settledBy(

@@ -21,7 +21,7 @@ import {
   requestFields,
   type TurnView,
 } from '../drive/index.ts'
-import type { Continuation, LoopTerms, Telemetry } from '../loop/index.ts'
+import type { Continuation, LoopSettings, Telemetry } from '../loop/index.ts'
 import {
   type ContextKey,
   defined,
@@ -45,7 +45,7 @@ export interface GraphConversationOptions {
   readonly definition: GraphDefinition
   readonly key: ContextKey
   readonly store: Store
-  readonly terms: LoopTerms
+  readonly terms: LoopSettings
   readonly limits: GraphLimits
   readonly clock: Clock
   readonly timer: Timer

@@ -56,7 +56,7 @@ function continueRun(run: Run): AsyncIterable<Batch> | undefined {
 
 /** Runs the tasks of the open step as far as they can go. */
 async function* runStep(run: Run): AsyncGenerator<Batch, void> {
-  if (isCommittedFirst(run)) yield run.commit('on')
+  if (isCommittedFirst(run)) yield run.commit('continue')
   const credentials = await findCredentials(run)
   if (credentials === undefined) {
     endRun(run, 'auth-required')
@@ -77,7 +77,7 @@ async function* runStep(run: Run): AsyncGenerator<Batch, void> {
   // A driver that is leaving releases here: no task starts after this point.
   if (run.scope.stopping?.aborted) yield run.commit('wait')
   if (!run.draft.isEmpty) yield run.commit('tools')
-  await run.scope.mayAct()
+  await run.scope.ensureLease()
   yield* runTasks(run, ready, credentials)
 }
 

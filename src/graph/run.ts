@@ -1,7 +1,7 @@
 /** The state of one turn of a graph: its scope, its draft, and its effects under way. */
 import type { ChildScope } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
-import { type IdsAbove, type LoopScope, RunBase, storedLimits } from '../loop/index.ts'
+import { type LoopScope, type ParentIdJudge, RunBase, storedLimits } from '../loop/index.ts'
 import { type Entry, HoldfastError } from '../protocol/index.ts'
 import type { Settled } from '../tool/index.ts'
 import type { GraphDefinition } from './definition.ts'
@@ -26,7 +26,7 @@ export interface GraphScope extends LoopScope {
   /** True: the input of a run holds the values of channels, not updates of their initial values. */
   readonly isState: boolean
   /** Ids known to the caller, if the run was started inside of a call. */
-  readonly above?: IdsAbove | undefined
+  readonly above?: ParentIdJudge | undefined
   /** The draft begins this turn for a queued run, and no caller waits for it: this process has to drive it. */
   readonly onQueuedTurn: (turn: number) => void
   /** Entries of the run by their positions. */

@@ -33,11 +33,14 @@ export interface Batch {
   readonly refused: (refusal: unknown) => Batch | undefined
 }
 
-/** `model`, `tools`: an effect. `hooks`: user hooks. `wait`: a delay. `on`: nothing visible. `done`: the end. */
-export type Next = 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
+/**
+ * `model`, `tools`: an effect. `hooks`: user hooks. `wait`: a delay. `continue`: the loop's next batch, while effects under
+ * way may go on. `done`: the end.
+ */
+export type Next = 'model' | 'tools' | 'hooks' | 'wait' | 'continue' | 'done'
 
 /** The settings of every run, of agents and graphs alike. */
-export interface LoopTerms {
+export interface LoopSettings {
   /** The expiry of a request that has none of its own. */
   readonly requestTtlMs: number
   /** Claims without progress before a turn fails (R7). */
@@ -49,7 +52,7 @@ export interface LoopTerms {
 /** The context that a driver passes to a loop: a turn of an agent, or a run of a graph. */
 export interface LoopScope {
   readonly key: ContextKey
-  readonly definition: LoopTerms
+  readonly definition: LoopSettings
   readonly clock: Clock
   readonly timer: Timer
   readonly ids: Ids
@@ -68,8 +71,8 @@ export interface LoopScope {
   readonly cancelledLostOrReleased: AbortSignal
   /** Aborts when the driver is to stop after the effects under way, for a pause or a shutdown: ends a delay. */
   readonly stopping?: AbortSignal
-  /** Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
-  readonly mayAct: () => MaybePromise<void>
+  /** Renews the lease if it is old. Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
+  readonly ensureLease: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void
   /** The principal's credentials, if this process has them or can get them (R19). */
   readonly credentials: (principal: Principal) => MaybePromise<Credentials | undefined>

@@ -3,9 +3,9 @@ import { isStarted } from '../journal/index.ts'
 import { type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import type { Batch } from './driver-port.ts'
-import { startBare } from './open-turn.ts'
+import { startWithUnusableInput } from './open-turn.ts'
 import { Interrupted, originOf, type RunBase } from './run-base.ts'
-import type { Thrower } from './telemetry.ts'
+import type { ErrorSource } from './telemetry.ts'
 
 /** Ownership, store failures and entries of a newer version (R21): another driver may continue the turn. */
 const LEAVES_TURN_OPEN: ReadonlySet<string> = new Set([
@@ -26,13 +26,13 @@ export type EndFailed = (failure: Failure) => Promise<void> | void
 
 /** Ends the turn from the draft; if that cannot be stored, from the durable session. Otherwise throws to the driver. */
 export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): AsyncGenerator<Batch, void> {
-  run.threw(throwerOf(run, error), originOf(error))
+  run.threw(errorSourceOf(run, error), originOf(error))
   const { open, parked } = run.scope.view.session
   // The parked requests are untouched: they stay open, and can be answered after a repair.
   if (open === undefined && parked !== undefined && run.session.open?.calls.length) throw error
   for (let attempt = 1; ; attempt++) {
     try {
-      if (run.session.open === undefined && !startBare(run)) throw error
+      if (run.session.open === undefined && !startWithUnusableInput(run)) throw error
       run.failedBy(error)
       settleDropped(run, attempt)
       await end(failureOf(run, error))
@@ -46,7 +46,7 @@ export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): A
 }
 
 /** The user code that fails the turn, if it is known. */
-function throwerOf({ scope }: RunBase, error: unknown): Omit<Thrower, 'turn'> {
+function errorSourceOf({ scope }: RunBase, error: unknown): Omit<ErrorSource, 'turn'> {
   const { code, details } = HoldfastError.is(error) ? error : { code: '', details: {} as JsonObject }
   if (code === 'hook-failed') return { kind: 'hook', name: details['hook'] as string }
   if (code === 'option-failed') return { kind: 'function', name: details['option'] as string }

@@ -6,24 +6,24 @@ export {
   type Continuation,
   type JournalView,
   type LoopScope,
-  type LoopTerms,
+  type LoopSettings,
   type Next,
   type PersonGrants,
 } from './driver-port.ts'
 export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
-export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
 export { DEFAULT_LIMITS, isUnlimited, type Limits, storedLimits, UNLIMITED } from './limits.ts'
 export {
   checkRequestFields,
   isExpiredAt,
   noProgress,
+  type OpenTurnResult,
   openTurn,
-  type Reason,
   type StartFields,
   startTurn,
   wrongKind,
 } from './open-turn.ts'
+export { idsOfRun, judgeForChildren, type ParentIdJudge, type RunKnowledge } from './parent-id-judge.ts'
 export { redactEntry } from './redact-entry.ts'
 export {
   answerOriginsOf,
@@ -45,6 +45,7 @@ export { cutResult, isLarge } from './shorten.ts'
 export {
   type ContextTelemetry,
   contained,
+  type ErrorSource,
   type ObservedContext,
   type ObservedRequest,
   type ObservedStep,
@@ -52,6 +53,5 @@ export {
   onceOnly,
   safeError,
   type Telemetry,
-  type Thrower,
   telemetryOption,
 } from './telemetry.ts'

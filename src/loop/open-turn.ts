@@ -20,10 +20,10 @@ import { hasLastingGrant, takeAnswers } from './requests.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /**
- * Why a turn was opened. `cancel`: to end a wait. `continued`: without an inbox entry. `over`: for an input from before
- * the open requests, and it has ended again.
+ * What opened a turn: an `input`, an `answer`, a `cancel` that ends a wait, or, for `continued`, no inbox entry. `over`: an
+ * input from before the open requests, and the turn has ended again. `none`: no turn was opened.
  */
-export type Reason = 'input' | 'answer' | 'cancel' | 'continued' | 'over' | 'none'
+export type OpenTurnResult = 'input' | 'answer' | 'cancel' | 'continued' | 'over' | 'none'
 
 /** How a loop takes an input. Both throw if the input cannot be used. */
 export interface TakeInput {
@@ -36,8 +36,8 @@ export interface TakeInput {
 /** Fields of `turn.start` that the loop adds. */
 export type StartFields = Pick<EntryData['turn.start'], 'trimmedUpTo' | 'prompt'>
 
-/** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
-export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): MaybePromise<Reason> {
+/** Opens a turn. If nothing requests one, takes the inbox entries and releases the conversation. */
+export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): MaybePromise<OpenTurnResult> {
   const { parked, turn } = run.session
   const { inbox } = run
   // A turn for another reason would have another number, and the cancel would be too late.
@@ -62,7 +62,7 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
     run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  const opened = (): Reason => {
+  const opened = (): OpenTurnResult => {
     if (continuing?.credentials) answerCredentials(run)
     return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
   }
@@ -71,7 +71,7 @@ export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): 
 }
 
 /** Opens a turn that no caller requested: it belongs to the principal of the turn that asked, not to the owner. */
-async function openExpired(run: RunBase, { seq }: Request, own: StartFields): Promise<Reason> {
+async function openExpired(run: RunBase, { seq }: Request, own: StartFields): Promise<OpenTurnResult> {
   const principal = await run.scope.view.askedBy(seq)
   startTurn(run, defined({ principal }), own)
   if (!hasLastingGrant(run)) await takeAnswers(run)
@@ -85,7 +85,7 @@ function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
 }
 
 /** Opens a turn that takes the input and waits on; an input that cannot be used is refused and changes nothing else. */
-function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
+function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): OpenTurnResult {
   const takes = input.key === undefined ? [] : [input.key]
   const { parked, graph } = run.session
   const given = dataOf(input, 'input')
@@ -130,7 +130,7 @@ function isObject(value: unknown): boolean {
 }
 
 /** Opens a turn that only takes the input that it cannot use. False if there is no input. */
-export function startBare(run: RunBase): boolean {
+export function startWithUnusableInput(run: RunBase): boolean {
   const entry = run.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
   if (entry?.key === undefined) return false
   startTurn(run, {}, { takes: [entry.key] })

@@ -16,7 +16,7 @@ import { Draft } from './draft.ts'
 import type { Batch, LoopScope, Next } from './driver-port.ts'
 import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
-import { type ObservedStep, onceOnly, safeError, type Thrower } from './telemetry.ts'
+import { type ErrorSource, type ObservedStep, onceOnly, safeError } from './telemetry.ts'
 
 type Signals = Pick<RunBase, 'cancelledOrTimedOut' | 'interrupted' | 'interruptedOrReleased'>
 
@@ -207,7 +207,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   /** Reports an exception of user code to those who look for its cause. */
-  threw(by: Omit<Thrower, 'turn'>, error: unknown): void {
+  threw(by: Omit<ErrorSource, 'turn'>, error: unknown): void {
     debugThrown(`The ${by.kind} ${by.name}`, error)
     const { telemetry } = this.scope
     if (telemetry === undefined) return

@@ -11,7 +11,7 @@ import { Interrupted, type RunBase } from './run-base.ts'
 /** The steps of one kind of loop. */
 export interface LoopSteps {
   readonly run: RunBase
-  /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
+  /** Opens a turn or takes over the open one. Returns false if nothing requests a turn: it then takes the inbox entries. */
   readonly begin: () => MaybePromise<boolean>
   /** The turn's next step, from the session. */
   readonly next: () => AsyncIterable<Batch> | undefined
@@ -32,11 +32,11 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
     const beginning = steps.begin()
     const began = isPromise(beginning) ? await beginning : beginning
     const { open } = run.session
-    // A turn that begins as this one ends is the next driver's.
+    // A step may end this turn and begin the next one: that one runs under the next claim.
     while (open !== undefined && run.session.open?.turn === open.turn) {
       try {
-        const part = run.isCancelled ? steps.cancel() : steps.next()
-        if (part !== undefined) yield* part
+        const batches = run.isCancelled ? steps.cancel() : steps.next()
+        if (batches !== undefined) yield* batches
       } catch (error) {
         await continueIfTimedOut(run, error)
       }
@@ -56,6 +56,6 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
 async function continueIfTimedOut(run: RunBase, error: unknown): Promise<void> {
   if (!(error instanceof Interrupted)) throw error
   if (run.cancelledOrTimedOut.aborted) return
-  await run.scope.mayAct()
+  await run.scope.ensureLease()
   throw error
 }

@@ -49,7 +49,7 @@ export interface ContextTelemetry {
   /** Runs the turn up to its next batch, hooks and functions of the config among it. Must call `work` as `step` must. */
   readonly within?: (turn: number, work: () => Promise<unknown>) => void
   /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
-  readonly thrown?: (by: Thrower, error: Error) => void
+  readonly thrown?: (by: ErrorSource, error: Error) => void
   /** This process no longer drives its turn, which has not ended: it is paused, released, broken, or lost. */
   readonly leave?: () => void
   /** The last reply is durable, and `onComplete` hooks run next. The only thing that a turn waits for. */
@@ -91,7 +91,7 @@ export interface ObservedRequest {
 }
 
 /** User code that threw: `tool order`, `hook audit/beforeTools`, `node plan`, `function systemPrompt`. */
-export interface Thrower {
+export interface ErrorSource {
   readonly kind: 'tool' | 'hook' | 'node' | 'effect' | 'model' | 'function' | 'turn'
   readonly name: string
   readonly turn: number

@@ -1,5 +1,5 @@
 /** One line of a log for each step of a turn, with its level and its fields. It must not know where lines go. */
-import type { ContextTelemetry, ObservedContext, Thrower } from '../loop/index.ts'
+import type { ContextTelemetry, ErrorSource, ObservedContext } from '../loop/index.ts'
 import {
   type DeltaEvent,
   defined,
@@ -219,7 +219,7 @@ function refusedTurn({ data }: Extract<DeltaEvent, { readonly type: 'turn.refuse
   return { level: 'warn', turn: 0, message: `turn refused (${code}): ${cut(message)}`, fields: { code } }
 }
 
-function exception({ kind, name, turn, callId }: Thrower, error: Error): LogRecord {
+function exception({ kind, name, turn, callId }: ErrorSource, error: Error): LogRecord {
   return {
     level: 'error',
     turn,

@@ -39,22 +39,22 @@ export function judge(
 ): PolicyDecision {
   const matching = rules.filter((rule) => matchesRule(rule, subject))
   const of = (decision: ApprovalRule['decision']) => matching.filter(({ rule }) => rule.decision === decision)
-  const denying = of('deny').map(({ rule }) => decisionOf(rule))
+  const denying = of('deny').map(({ rule }) => whenLeft(rule))
   if (denying.length > 0) return strictest(denying)
   const isNamed = rules.some((read) => isKnown(read, subject.tool))
   if (!isNamed && otherwise.decision === 'deny') return otherwise
   const asking = of('ask')
   const [allowing] = isNamed ? of('allow') : []
   if (asking.length > 0)
-    return strictest(asking.map((read) => ({ ...decisionOf(read.rule), ...grantsOf(ofRule(read) ?? own) })))
-  return allowing === undefined ? { ...otherwise, ...grantsOf(own) } : decisionOf(allowing.rule)
+    return strictest(asking.map((read) => ({ ...whenLeft(read.rule), ...grantsOf(ofRule(read) ?? own) })))
+  return allowing === undefined ? { ...otherwise, ...grantsOf(own) } : whenLeft(allowing.rule)
 }
 
 function grantsOf(pattern: string | undefined): Pick<PolicyDecision, 'grants'> {
   return pattern === undefined ? {} : { grants: [pattern] }
 }
 
-function decisionOf({ decision, reason, stop }: ApprovalRule): PolicyDecision {
+function whenLeft({ decision, reason, stop }: ApprovalRule): PolicyDecision {
   return {
     decision,
     ...(reason === undefined ? {} : { reason }),

@@ -76,7 +76,7 @@ export async function decideCall(
   let denied: Extract<CallDecision, { decision: 'deny' }> | undefined
   let isAllowed = false
   for (const policy of policies) {
-    const decided = await decisionOf(policy, call, options)
+    const decided = await whenLeft(policy, call, options)
     if (decided === undefined) continue
     const { decision, reason, stop = false } = decided
     if (decision === 'deny') {
@@ -92,7 +92,7 @@ export async function decideCall(
 
 type Asking = Pick<PolicyDecision, 'prompt' | 'reason' | 'grants'>
 
-async function decisionOf(
+async function whenLeft(
   { name, decide }: NamedPolicy,
   call: PolicyCall,
   { secrets, onFailed }: JudgeOptions,

@@ -2,13 +2,13 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
-import type { Limits, LoopTerms } from '../loop/index.ts'
+import type { Limits, LoopSettings } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
 import type { AssistantPart, JsonObject, Message, Principal, PromptVersion } from '../protocol/index.ts'
 import type { Credentials, NamedPolicy, Tool } from '../tool/index.ts'
 import type { OutputSchema } from './output-schema.ts'
 
-export interface TurnDefinition extends LoopTerms {
+export interface TurnDefinition extends LoopSettings {
   /** The first model, then the fallbacks. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>

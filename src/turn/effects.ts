@@ -45,7 +45,7 @@ export async function* runGroup(
     runs.push(isPromise(making) ? await making : making)
   }
   // Checked last: the lookups for the calls may have taken time.
-  const acting = run.scope.mayAct()
+  const acting = run.scope.ensureLease()
   if (isPromise(acting)) await acting
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
@@ -69,8 +69,8 @@ export async function* runGroup(
         const appending = appendEnd(run, one, readyCallOf(group, one.callId))
         if (isPromise(appending)) await appending
       }
-      if (left > 0) yield run.commit('on')
-      if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
+      if (left > 0) yield run.commit('continue')
+      if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'continue')
     }
   } catch (error) {
     // The turn may be lost: running calls are awaited, so that their results are posted before the loop ends (R4).

@@ -1,13 +1,13 @@
 /** Judges ids of a turn for the conversations that it runs below itself, and finds the parent of its own words. */
 import { unexpired } from '../grounding/index.ts'
-import { aboveOf, type IdsAbove } from '../loop/index.ts'
+import { judgeForChildren, type ParentIdJudge } from '../loop/index.ts'
 import type { ContextKey, Entry, EntryData } from '../protocol/index.ts'
 import { entriesSoFar } from './context-fill.ts'
 import { factsOf } from './grounding-facts.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** For the time that a turn waits for a call or a hook. */
-export function idsOfTurn(run: TurnRun): IdsAbove {
+export function idsOfTurn(run: TurnRun): ParentIdJudge {
   const { key, definition, clock } = run.scope
   const { entities } = definition.grounding
   return {
@@ -19,7 +19,7 @@ export function idsOfTurn(run: TurnRun): IdsAbove {
         value.origin === undefined ? { ...value, origin } : value,
       )
     },
-    ...aboveOf({
+    ...judgeForChildren({
       key,
       entities,
       now: () => clock.now(),
@@ -37,7 +37,7 @@ export function idsOfTurn(run: TurnRun): IdsAbove {
 const NO_CALL = { callId: '', tool: '', state: 'requested', args: null } as const
 
 /** The parent conversation; undefined if the turn's inputs are not from there. */
-export async function idsAbove(run: TurnRun): Promise<IdsAbove | undefined> {
+export async function idsAbove(run: TurnRun): Promise<ParentIdJudge | undefined> {
   const { above, key } = run.scope
   if (above === undefined || isChild(key, above.key)) return above
   const { turn } = run.open

@@ -90,7 +90,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
       content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
     })
     // A large reply may be cut, and its calls with it.
-    if (isLarge(reply.content)) yield run.commit('on')
+    if (isLarge(reply.content)) yield run.commit('continue')
   } else yield* takeFailure(run, source, { failure: reply, index, attempt })
 }
 
@@ -172,7 +172,7 @@ function isLookedUpEarly(run: TurnRun): boolean {
 
 async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
   // A function may take time, and tool results must not wait for it.
-  if (run.draft.hasNews) yield run.commit('on')
+  if (run.draft.hasNews) yield run.commit('continue')
   return lookUp(run)
 }
 
@@ -195,7 +195,7 @@ async function askModel(
   const prepared = await prepareRequest(run, source, configured)
   if (prepared instanceof ModelFailure) return prepared
   // Checked last: the preparation may have taken time.
-  const acting = run.scope.mayAct()
+  const acting = run.scope.ensureLease()
   if (isPromise(acting)) await acting
   return sendRequest(run, prepared)
 }
@@ -265,7 +265,7 @@ async function sendRequest(run: TurnRun, prepared: PreparedRequest): Promise<Mod
 
 /** The turn may be lost: then its new driver decides, and this error does not count. */
 async function failureOf(run: TurnRun, error: unknown, wire: WireIds | undefined): Promise<ModelFailure> {
-  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
+  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.ensureLease()
   return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
 }
 

@@ -29,7 +29,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   if (!run.hooks.isEmpty) yield* beforeRound(run)
   if (run.open.stop !== undefined || run.open.calls.length === 0) return
-  if (isCommittedFirst(run)) yield run.commit('on')
+  if (isCommittedFirst(run)) yield run.commit('continue')
   const finding = findCredentials(run)
   const credentials = isPromise(finding) ? await finding : finding
   if (credentials === undefined) {

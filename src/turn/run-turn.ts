@@ -320,7 +320,7 @@ class Journal {
       cancelled: signal,
       cancelledOrLost: signal,
       cancelledLostOrReleased: signal,
-      mayAct: async () => {},
+      ensureLease: async () => {},
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
       artifacts: (callId, secrets) => made.by({ callId, secrets }),

@@ -1,6 +1,6 @@
 /** The context of an agent's turn, beyond that of every loop: messages, sightings and the person's choices. */
 import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
-import type { IdsAbove, LoopScope } from '../loop/index.ts'
+import type { LoopScope, ParentIdJudge } from '../loop/index.ts'
 import type { PromptLines } from '../model/index.ts'
 import type { ActiveValue, InputOrigin, Json, JsonObject, Principal } from '../protocol/index.ts'
 import type { Approvals, StandardSchema } from '../tool/index.ts'
@@ -18,13 +18,13 @@ export interface TurnScope extends LoopScope {
   /** Stored with the first turn of a conversation that has no metadata. */
   readonly metadata?: JsonObject | undefined
   /** The judge of ids of the caller, if a call runs this conversation. */
-  readonly above?: IdsAbove | undefined
+  readonly above?: ParentIdJudge | undefined
   /** The approval policies of the turns above, if a call runs this conversation. */
   readonly approvalsAbove?: Approvals | undefined
   /** The schema that a caller of this process gave, by the key of its input or by its JSON Schema as text. */
   readonly schemaNamed?: ((names: readonly string[]) => StandardSchema | undefined) | undefined
   /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
-  readonly extras?: ((ids: IdsAbove, answers?: GivenAnswers) => object) | undefined
+  readonly extras?: ((ids: ParentIdJudge, answers?: GivenAnswers) => object) | undefined
 }
 
 /** The answers to a call, as given, the origins of those that no person gave, and the policies for calls below it. */

@@ -58,7 +58,7 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   // A stopping driver leaves here: the next one asks for the summary again.
   else if (run.isReleasing) yield run.commit('wait')
   else if (!run.cancelledOrTimedOut.aborted) run.draft.append('warning', failureWarning(run, compacted))
-  if (!run.draft.isEmpty) yield run.commit('on')
+  if (!run.draft.isEmpty) yield run.commit('continue')
 }
 
 async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summarised | undefined> {
@@ -71,7 +71,7 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
   if (cut === undefined) return undefined
   const { model, instructions, strategy } = plan
   if (strategy === 'sliding') return { entry: await compactEntry(entries, cut, { strategy }) }
-  await run.scope.mayAct()
+  await run.scope.ensureLease()
   const summarised = await summarise(
     { entries, session, cut },
     {
@@ -83,7 +83,7 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
     },
   )
   // The turn may be lost: then its new driver decides.
-  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
+  if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.ensureLease()
   return summarised
 }
 

@@ -97,7 +97,7 @@ async function sentToOwner() {
     definition: { requestTtlMs: 60_000, maxClaims: 5, graceMs: 1000 },
     observed: { name: 'none', kind: 'agent' },
     run: async function* (): AsyncGenerator<Batch, boolean> {
-      yield { entries: [], next: 'on', stored: () => {}, refused: () => undefined }
+      yield { entries: [], next: 'continue', stored: () => {}, refused: () => undefined }
       return true
     },
     onOutcome: () => {},

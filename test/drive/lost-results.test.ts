@@ -184,7 +184,7 @@ describe('an effect whose lease must be renewed first', () => {
     let ran = 0
     const { driver } = await driving(async function* (scope) {
       yield START
-      await scope.mayAct()
+      await scope.ensureLease()
       ran += 1
       return true
     }, failingRenewals(2))
@@ -196,7 +196,7 @@ describe('an effect whose lease must be renewed first', () => {
   it('fails as a failure of the store, which leaves its turn open, if the store cannot', async () => {
     const { driver } = await driving(async function* (scope) {
       yield START
-      await scope.mayAct()
+      await scope.ensureLease()
       return true
     }, failingRenewals(5))
     await driver.step()

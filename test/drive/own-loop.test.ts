@@ -52,7 +52,7 @@ function stepsOf(run: WordRun): LoopSteps {
 async function* countWords(run: WordRun): AsyncGenerator<Batch, void> {
   for (const [index, text] of run.words.entries()) {
     run.draft.append('note', { text: `${index + 1} ${text}`, from: 'words' })
-    yield run.commit('on')
+    yield run.commit('continue')
   }
   end(run, 'stop')
 }

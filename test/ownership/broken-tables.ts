@@ -7,7 +7,7 @@ import {
   type Driving,
   type Event,
   FREE,
-  type Grant,
+  type LeaseGrant,
   type State,
   TRANSITIONS,
   type Transitions,
@@ -24,8 +24,8 @@ export interface BrokenTable {
 type Case = Omit<Setting, 'name'>
 type Claimed = Extract<Event, { readonly type: 'claimed' }>
 type Lost = Extract<Event, { readonly type: 'lost' }>
-type Decided = PromiseWithResolvers<void>
-type Owner = Extract<State, { readonly grant: Grant }>
+type Left = PromiseWithResolvers<void>
+type Owner = Extract<State, { readonly grant: LeaseGrant }>
 
 const lapse = { part: 1, times: 1 }
 const part = { part: 0.6, times: 1 }
@@ -74,33 +74,33 @@ const LEFT_OUT: readonly BrokenTable[] = Object.entries(REACHED).flatMap(([is, e
 
 const stay = (state: State): State => state
 const free = (): State => FREE
-const opening = (): State => ({ is: 'opening', decided: Promise.withResolvers() })
+const opening = (): State => ({ is: 'opening', left: Promise.withResolvers() })
 const holding = ({ grant }: Owner): State => ({ is: 'holding', grant })
 const leaving = ({ grant }: Owner): State => ({ is: 'leaving', grant })
-const draining = (_: State, { why }: Lost, decided: Decided = Promise.withResolvers()): State => ({
+const draining = (_: State, { why }: Lost, left: Left = Promise.withResolvers()): State => ({
   is: 'draining',
   why,
-  decided,
+  left,
 })
 const drainingDecided = (state: State, event: Lost): State => {
-  const decided: Decided = Promise.withResolvers()
-  decided.resolve()
-  return draining(state, event, decided)
+  const left: Left = Promise.withResolvers()
+  left.resolve()
+  return draining(state, event, left)
 }
 const loopLost = (_: State, { grant }: Claimed): State => ({ is: 'holding', grant })
 const claimed =
-  (change: (grant: Grant) => Grant) =>
+  (change: (grant: LeaseGrant) => LeaseGrant) =>
   (_: State, { grant, loop }: Claimed): State => ({
     is: 'driving',
     grant: change(grant),
     loop,
-    next: 'on',
+    next: 'continue',
   })
 const granted =
-  (change: (grant: Grant, at: number) => Grant) =>
+  (change: (grant: LeaseGrant, at: number) => LeaseGrant) =>
   (state: Owner, { at }: { readonly at: number }): State => ({ ...state, grant: change(state.grant, at) })
 const doneNext = (state: Driving): State => ({ ...state, next: 'done' })
-const wrongEpoch = ({ epoch, at }: Grant): Grant => ({ epoch: epoch + 1, at })
+const wrongEpoch = ({ epoch, at }: LeaseGrant): LeaseGrant => ({ epoch: epoch + 1, at })
 const laterBroke = ({ grant }: Owner): State => ({ is: 'leaving', grant: wrongEpoch(grant) })
 
 const WRONG: readonly BrokenTable[] = [

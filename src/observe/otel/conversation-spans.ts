@@ -3,7 +3,7 @@
  * result, and all of them when this process leaves the turn. An end is dated when the work settled.
  */
 import { systemClock } from '../../base/index.ts'
-import type { ContextTelemetry, ObservedStep, Thrower } from '../../loop/index.ts'
+import type { ContextTelemetry, ErrorSource, ObservedStep } from '../../loop/index.ts'
 import {
   type AssistantPart,
   type Entry,
@@ -86,7 +86,7 @@ export class ConversationSpans implements ContextTelemetry {
     void (context === undefined ? work() : this.#tracing.api.context.with(context, work))
   }
 
-  thrown({ kind, turn: number, callId = '' }: Thrower, error: Error): void {
+  thrown({ kind, turn: number, callId = '' }: ErrorSource, error: Error): void {
     const turn = this.#turns.get(number)
     const isStep = kind === 'tool' || kind === 'effect' || kind === 'node' || kind === 'model'
     const step = isStep ? turn?.steps.get(kind === 'model' ? MODEL : callId)?.at(-1) : undefined

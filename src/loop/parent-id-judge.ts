@@ -27,8 +27,8 @@ import {
   personsTexts,
 } from '../protocol/index.ts'
 
-/** The judge of ids of a conversation, for its children. */
-export interface IdsAbove extends Above {
+/** Judges ids for the child conversations of a conversation. */
+export interface ParentIdJudge extends Above {
   readonly key: ContextKey
   /** The active choices, with their entries. */
   readonly active: () => Promise<readonly ActiveValue[]>
@@ -43,14 +43,14 @@ export interface RunKnowledge {
   /** The texts of persons: `graph.start` and `request.end`, oldest first. */
   readonly personsEntries: () => Promise<readonly Entry[]>
   /** The judge of the caller, if a call runs the graph. */
-  readonly above: IdsAbove | undefined
+  readonly above: ParentIdJudge | undefined
 }
 
-export function idsOfRun({ key, now, seen, personsEntries, above }: RunKnowledge): IdsAbove {
+export function idsOfRun({ key, now, seen, personsEntries, above }: RunKnowledge): ParentIdJudge {
   return {
     key,
     active: async () => (await above?.active()) ?? [],
-    ...aboveOf({
+    ...judgeForChildren({
       key,
       entities: new Map(),
       now,
@@ -79,13 +79,13 @@ interface IdSources {
   readonly key: ContextKey
   readonly entities: Entities
   readonly now: () => number
-  readonly above: () => Promise<IdsAbove | undefined>
+  readonly above: () => Promise<ParentIdJudge | undefined>
   /** `seq`: the entry cited for facts without one of their own. */
   readonly know: (entity: Entity) => Promise<{ readonly facts: Facts; readonly seq?: number } | undefined>
 }
 
-/** Entities count as declared here; undeclared ones, as declared below. */
-export function aboveOf({ key, entities, now, above, know }: IdSources): Above {
+/** The judge of a conversation with these sources. An entity counts as declared here; an undeclared one, as the child declares it. */
+export function judgeForChildren({ key, entities, now, above, know }: IdSources): Above {
   return {
     declared: async (name: string): Promise<Entity | undefined> => {
       const own = entities.get(name)
