@@ -175,6 +175,11 @@ describe('a session file', () => {
     expect(filesIn(folder)).toEqual([`clerk_${STAMP}-2.yaml`, `clerk_${STAMP}-3.yaml`, `clerk_${STAMP}.yaml`])
     for (const at of [0, 1, 2])
       expect(readYaml(folder, at).turns?.map(({ input }) => input)).toEqual(['Hello', 'Again'])
+    // Numbers count on: a thousand agents of one second must not try every name.
+    rmSync(join(folder, `clerk_${STAMP}-2.yaml`))
+    await same('d').input('Hello')
+    flushLogs()
+    expect(filesIn(folder)).toEqual([`clerk_${STAMP}-3.yaml`, `clerk_${STAMP}-4.yaml`, `clerk_${STAMP}.yaml`])
   })
 
   it('that was changed or removed is followed by a new one', async () => {
