@@ -256,6 +256,13 @@ describe('a value in YAML', () => {
       { numRuns: 200 },
     )
   })
+
+  it('shows characters that a person could not see as their numbers, and keeps joiners', () => {
+    const hidden = 'pay \u202eMeyer\u200b\u2066 \u001b[31m\u007f'
+    expect(yamlText(hidden)).toBe('"pay \\u202eMeyer\\u200b\\u2066 \\u001b[31m\\u007f"')
+    expect(parse(yamlText(hidden))).toBe(hidden)
+    expect(yamlText('👩\u200d🚀')).toBe('"👩\u200d🚀"')
+  })
 })
 
 function mount(...args: readonly string[]): void {
