@@ -18,10 +18,21 @@ function complain(message: string): void {
   process.stderr.write(`${message.replace(/[^ -~]/g, '?')}\n`)
 }
 
+function hasWorkingFolder(): boolean {
+  try {
+    return process.cwd() !== ''
+  } catch {
+    return false
+  }
+}
+
 if (isOld) {
   complain(
     `holdfast needs Node ${NEEDED.join('.')} or newer, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org`,
   )
+  process.exitCode = UNUSABLE
+} else if (!hasWorkingFolder()) {
+  complain('holdfast: The working folder was removed. Change to one that exists, and type the command again.')
   process.exitCode = UNUSABLE
 } else {
   import('./main.ts').then(

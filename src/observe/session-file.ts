@@ -167,11 +167,18 @@ function stamp(at: number): string {
   return new Date(at).toISOString().slice(0, 19).replaceAll(':', '-')
 }
 
+/** The last numbers that this process has used, by the beginning of the paths: a thousand agents may begin in one second. */
+const lastNumbers = new Map<string, number>()
+const MOST_NUMBERS = 1000
+
 function openNew(stem: string): { readonly path: string; readonly fd: number } {
-  for (let number = 1; ; number++) {
+  if (lastNumbers.size >= MOST_NUMBERS) lastNumbers.clear()
+  for (let number = (lastNumbers.get(stem) ?? 0) + 1; ; number++) {
     const path = `${stem}${number === 1 ? '' : `-${number}`}.yaml`
     try {
-      return { path, fd: openSync(path, 'ax', 0o600) }
+      const fd = openSync(path, 'ax', 0o600)
+      lastNumbers.set(stem, number)
+      return { path, fd }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }

@@ -1,7 +1,10 @@
 /** Values as YAML that parsers of version 1.1 and 1.2 read alike. It knows the few kinds that session files have. */
 
-/** Characters that YAML does not permit as they are, or that parsers take for line ends. */
-const SPECIAL = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
+/**
+ * Characters that YAML does not permit as they are, that parsers take for line ends, or that turn or hide text. Those of the
+ * first plane: an escape of JSON for any other is none of YAML. Joiners are parts of scripts and emoji.
+ */
+const SPECIAL = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]|[[\p{Cf}--[\u200c\u200d]]&&[\u00a0-\uffff]]/gv
 
 function printable(json: string): string {
   return json.replaceAll(SPECIAL, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,11 +1,12 @@
 /** What cannot be done is said in one message, with a code of its own, and nothing is left behind. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { inProcess } from './in-process.ts'
-import { cleanEnv, Folders, holdfast } from './kit.ts'
+import { cleanEnv, Folders, holdfast, LAUNCH } from './kit.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -189,6 +190,20 @@ describe.concurrent('before anything is written, it', () => {
     const { stderr } = await inProcess(['run', ''], { cwd: folders.make(), env: { HOLDFAST_DEBUG: '1' } })
     expect(stderr).toMatch(/\n {4}at /)
   })
+})
+
+it.skipIf(process.platform === 'win32')('refuses to run in a folder that was removed', async () => {
+  const cwd = folders.make()
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@" 2>&1'
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...LAUNCH, 'run', 'hi'], {
+    cwd,
+    env: cleanEnv(),
+  })
+  const said = (await child.stdout.setEncoding('utf8').toArray()).join('')
+  expect(said).toBe(
+    'holdfast: The working folder was removed. Change to one that exists, and type the command again.\n',
+  )
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(3)
 })
 
 it('keeps conversations and logs in the home folder if HOLDFAST_HOME begins with ~', async () => {

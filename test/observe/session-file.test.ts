@@ -175,6 +175,11 @@ describe('a session file', () => {
     expect(filesIn(folder)).toEqual([`clerk_${STAMP}-2.yaml`, `clerk_${STAMP}-3.yaml`, `clerk_${STAMP}.yaml`])
     for (const at of [0, 1, 2])
       expect(readYaml(folder, at).turns?.map(({ input }) => input)).toEqual(['Hello', 'Again'])
+    // Numbers count on: a thousand agents of one second must not try every name.
+    rmSync(join(folder, `clerk_${STAMP}-2.yaml`))
+    await same('d').input('Hello')
+    flushLogs()
+    expect(filesIn(folder)).toEqual([`clerk_${STAMP}-3.yaml`, `clerk_${STAMP}-4.yaml`, `clerk_${STAMP}.yaml`])
   })
 
   it('that was changed or removed is followed by a new one', async () => {
@@ -250,6 +255,13 @@ describe('a value in YAML', () => {
       }),
       { numRuns: 200 },
     )
+  })
+
+  it('shows characters that a person could not see as their numbers, and keeps joiners', () => {
+    const hidden = 'pay \u202eMeyer\u200b\u2066 \u001b[31m\u007f'
+    expect(yamlText(hidden)).toBe('"pay \\u202eMeyer\\u200b\\u2066 \\u001b[31m\\u007f"')
+    expect(parse(yamlText(hidden))).toBe(hidden)
+    expect(yamlText('👩\u200d🚀')).toBe('"👩\u200d🚀"')
   })
 })
 
