@@ -95,9 +95,9 @@ export class DeferredWrites {
     this.#try(ownership)
   }
 
-  /** Releases the conversation of `ownership`, now or as soon as the store takes it. The first request counts. */
+  /** Releases the conversation of `ownership`, now or as soon as the store takes it. The last request counts. */
   release(ownership: Ownership, data: EntryData['release'] = { reason: 'trouble' }): void {
-    if (!this.#releases.has(ownership)) this.#releases.set(ownership, data)
+    this.#releases.set(ownership, data)
     this.#try(ownership)
   }
 

@@ -299,6 +299,11 @@ export class Driver {
       await this.#endLoop(state.loop, why)
     }
     if (!this.ownership.owesRelease) return
+    await this.#oweRelease()
+  }
+
+  /** Releases the conversation, now or as soon as the store takes it (S5). */
+  async #oweRelease(): Promise<void> {
     const owed = deferredWrites(this.#options)
     owed.release(this.ownership, this.#owedRelease)
     await owed.tried()
@@ -349,7 +354,7 @@ export class Driver {
       const data = this.#stop.release
       const released = open && data && this.ownership.append([{ type: 'release', turn, data }])
       await released?.finally(() => this.#options.telemetry?.leave())
-    }
+    } else if (this.ownership.owesRelease) await this.#oweRelease()
     return { state: 'paused' }
   }
 

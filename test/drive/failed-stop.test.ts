@@ -32,6 +32,19 @@ it('a pause stays a pause', async () => {
   expect((await turn.outcome).text).toBe('Done.')
 })
 
+it('a pause holds for a turn that broke before and is not released yet', async () => {
+  let isBroken = true
+  const at = ({ epoch }: AppendRequest) => isBroken && epoch !== undefined
+  const store = faultyStore(memoryStore(), [{ at, how: 'refuse' }])
+  const { agent, clock } = bench({ store, script: ['Done.', 'Done.'] })
+  expect((await agent.executeTurn('Hi').outcome).error).toMatchObject({ stored: true })
+  await agent.pause().catch(() => {})
+  isBroken = false
+  clock.advance(1000)
+  await until('it is released', async () => (await journal(store)).at(-1)?.includes('release'))
+  expect(await store.head(KEY)).toMatchObject({ status: 'paused' })
+})
+
 it('a graph that is closed tells those who wait for its run', async () => {
   const [store, begun, ended] = [refusingRelease(), gate(), gate()]
   const flow = graph({ state: { a: value('') } })
