@@ -122,7 +122,7 @@ export class HostedAgentConversation implements Hosted {
         message: `${quote(contextId)} is a conversation with an agent: send it a message, not values.`,
         details: { contextId },
       })
-    return this.agent.executeTurn(input as MessageInput | null, { ...options, ...continuedAfter(after) })
+    return this.agent.executeTurn(input, { ...options, ...continuedAfter(after) })
   }
 
   answer(answers: Readonly<Record<string, Json>>, { auth, key, metadata }: SendOptions): HostedTurn {

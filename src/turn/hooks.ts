@@ -278,7 +278,7 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
   if (typeof system !== 'string') throw new TypeError('edit() takes a text as system')
   if (!Array.isArray(tools) || !tools.every((name) => typeof name === 'string'))
     throw new TypeError('edit() takes a list of names as tools')
-  return changes as Partial<Prompt>
+  return changes
 }
 
 /** Waits for a hook at most as long as the turn lasts; when its time is up, for the grace. */
