@@ -90,7 +90,9 @@ describe('what one turn is given', () => {
   it('is a message that says something', () => {
     const file = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
     expect([parseInput('x'), parseInput([file])]).toEqual(['x', [file]])
-    for (const wrong of ['', ' ', [], [{ type: 'text', text: ' ' }], undefined, 5, {}])
+    for (const empty of ['', ' ', [], [{ type: 'text' as const, text: ' ' }]])
+      expect(() => parseInput(empty)).toThrow(refused('The message is empty.'))
+    for (const wrong of [undefined, 5, {}])
       expect(() => parseInput(wrong as never)).toThrow(refused('A message must be a text'))
   })
 })

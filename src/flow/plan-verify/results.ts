@@ -136,6 +136,6 @@ export function replyOf(state: TaskState): string | null {
 }
 
 /** The verified answer; else the best so far; null if there is none. */
-export function answerOf({ finalAnswer, attempts, messages }: TaskState): string | null {
+function answerOf({ finalAnswer, attempts, messages }: TaskState): string | null {
   return finalAnswer ?? attempts.at(-1)?.answer ?? lastText(newestRound(messages))
 }

@@ -37,7 +37,10 @@ export interface Extraction {
   readonly open: readonly OpenPart[]
   /** The best statement of each document for each part, best first. */
   readonly sides: readonly (readonly Statement[])[]
-  /** The statements that come nearest to any part, each of another passage, best first; they may say it in other words. */
+  /**
+   * The statements that come nearest to any part, each of another passage: that of the first open part, then the best first.
+   * They may say it in other words.
+   */
   readonly nearest: readonly Statement[]
 }
 
@@ -54,7 +57,10 @@ export function extract(evidence: readonly Evidence[], parts: readonly AskedPart
     ({ statement, numbers }) =>
       `${statement.sentence.replaceAll(/\s+/g, ' ')} ${numbers.map((number) => `[${number}]`).join('')}`,
   )
-  return { sentences, open, sides, nearest: nearestOf(parts, statements, weigh) }
+  const first = open.find((each) => each.nearest !== undefined)?.nearest
+  const byValue = nearestOf(parts, statements, weigh)
+  const nearest = first === undefined ? byValue : nearestFrom(first, byValue)
+  return { sentences, open, sides, nearest }
 }
 
 const MOST_NEAREST = 3
@@ -72,6 +78,11 @@ function nearestOf(
   return sorted
     .filter(({ item }, at) => sorted.findIndex((other) => other.item.id === item.id) === at)
     .slice(0, MOST_NEAREST)
+}
+
+/** The statement that the missing words are missed in, before those of other passages. */
+function nearestFrom(first: Statement, sorted: readonly Statement[]): readonly Statement[] {
+  return [first, ...sorted.filter(({ item }) => item.id !== first.item.id)].slice(0, MOST_NEAREST)
 }
 
 /** The best statement of each document that answers a part, or nearly so. */

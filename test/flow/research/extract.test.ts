@@ -377,3 +377,14 @@ it.each([
 ])('%s: asks for the web: %s', (question, expected) => {
   expect(asksForWeb(question)).toBe(expected)
 })
+
+it('the passage of which the words are missed is the first of the nearest', () => {
+  const { open, nearest } = read('What is the range of the light?', {
+    tether: 'The tether is replaced every 12 months, because ultraviolet light makes it brittle.',
+    cell: 'The load cell had a range of 5 kN, read ten times a second.',
+    tides: 'The range of spring tides is 4.6 m.',
+  })
+  expect(open.map(({ lacking }) => lacking)).toEqual([['rang']])
+  expect(nearest.map(({ item }) => item.title)).toEqual(['tether', 'tides', 'cell'])
+  expect(nearest[0]).toBe(open[0]?.nearest)
+})
