@@ -351,7 +351,7 @@ export class Ownership {
   /** Finds out what the store has of writes whose replies never came. */
   async #settle(): Promise<void> {
     if (this.#isClaimUnclear) await this.#findClaim()
-    await this.#settleAppend()
+    if (this.#unclearAppend !== undefined) await this.#appendAs(this.#unclearAppend) // W6
   }
 
   /** Finds out whether this driver is the owner by a claim whose reply never came. */
@@ -369,7 +369,7 @@ export class Ownership {
   async #append(entries: readonly NewEntry[]): Promise<void> {
     this.#isAppending = true // W5
     try {
-      await this.#settleAppend()
+      if (this.#unclearAppend !== undefined) await this.#appendAs(this.#unclearAppend) // W6
       const { unsaved, seen } = this.journal
       const all = unsaved.length > 0 ? [...unsaved, ...entries] : entries
       if (all.length === 0) return
@@ -380,21 +380,18 @@ export class Ownership {
     }
   }
 
-  /** W6 */
-  async #settleAppend(): Promise<void> {
-    if (this.#unclearAppend !== undefined) await this.#appendAs(this.#unclearAppend)
-  }
-
   async #appendAs(append: OwnerAppend): Promise<void> {
     const { request, buffered } = append
     const { epoch } = this.#grant
     const at = this.#options.clock.elapsed()
-    const appending = this.#writeAs(epoch, request)
-    const receipt = await appending.catch((error: unknown) => {
+    let receipt: Receipt
+    try {
+      receipt = await this.#writeAs(epoch, request)
+    } catch (error) {
       if (this.#isKeptCurrent && isUnclear(error)) this.#unclearAppend = append
       else if (!isOfStore(error)) this.#unclearAppend = undefined
       throw error
-    })
+    }
     if (!this.#holds(epoch)) throw this.lossError() // W2
     this.#unclearAppend = undefined
     if (!receipt.repeated) this.#on({ type: 'granted', at })

@@ -19,8 +19,11 @@ it('hostile paths, and paths that another process swaps for links, reach nothing
   const lines: string[] = []
   const { paths, raced, faults } = await run({ count: 40, report: (line) => lines.push(line) })
   expect([faults, paths >= 300, raced > 0]).toEqual([[], true, true])
-  for (const line of lines.filter((each) => each.includes('swapped')))
-    expect(line).toMatch(/swapped: [1-9]\d* calls done, [1-9]\d* refused/)
+  // On a busy machine one race may go one way alone.
+  const races = lines.flatMap((line) => /swapped: (\d+) calls done, (\d+) refused/.exec(line)?.slice(1) ?? [])
+  const count = (from: number) =>
+    races.filter((_, at) => at % 2 === from).reduce((sum, one) => sum + Number(one), 0)
+  expect([count(0) > 0, count(1) > 0]).toEqual([true, true])
 })
 
 it('hostile paths reach nothing outside without /proc, either', async () => {
