@@ -65,7 +65,7 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
       text,
       tool,
       preset: param && id !== undefined ? { [param.name]: id } : {},
-      isAgreed: row !== undefined,
+      isCovered: row !== undefined,
     }
   }
   const { goal, param } = pending
@@ -73,7 +73,7 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
   if (pending.of === 'row') {
     const row = rowOf(pending.rows, request, place)
     const id = row ? idFor(row, param) : nameGiven(asked, param, request)
-    return id === undefined ? undefined : { ...settled(id), isAgreed: true }
+    return id === undefined ? undefined : { ...settled(id), isCovered: true }
   }
   if (isCommand(asked, request)) return undefined
   const value = valueOf(param, request)

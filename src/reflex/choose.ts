@@ -8,7 +8,8 @@ import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isWhQuestion } 
 import { referredTo } from './pointed.ts'
 import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
 import { latestOf, mentioned, type Row } from './rows.ts'
-import { isLabel, kindOf, type Things, takesRow } from './things.ts'
+import { isLabel } from './schema.ts'
+import { kindOf, type Things, takesRow } from './things.ts'
 import { isAlike, lookupsFor, type Profile, WEIGHT } from './tools.ts'
 import { uncoveredVerbs } from './uncovered-verbs.ts'
 
@@ -353,7 +354,10 @@ function rate(
     verb >= (filled.used > 0 || isTitled(filled, profile) ? VERB.look : VERB.alike) ||
     does(profile, '!search')
   const isTopic = noun >= 0.5 && (verb > VERB.none || (left === 0 && noun > 0.5))
-  const isSure = verb > 0 && !absorbs({ match, filled }, request) && (isTopic || (explains && isPlain))
+  // A verb that is only a typing error away says nothing by itself.
+  const isWritten = ![...match.tokens].every((at) => match.verbAt.has(at) && request.tokens[at]?.isCorrected)
+  const isSure =
+    verb > 0 && isWritten && !absorbs({ match, filled }, request) && (isTopic || (explains && isPlain))
   return { match, filled, total, isSure, isOffered: isSure || isOffered({ match, filled, isPlain }) }
 }
 

@@ -207,10 +207,14 @@ export class Claims {
     return text.slice(tokens[from]?.start, tokens[to - 1]?.end)
   }
 
-  /** The first words that nothing has explained, in a clause that speaks of the tool or alone behind a preposition. */
-  residue(): string {
+  /**
+   * The first words that nothing has explained, in a clause that speaks of the tool or alone behind a preposition; for a
+   * tool that changes something and that no verb asks for, in any clause.
+   */
+  residue(isAsked: boolean): string {
     const { tokens, clauseOf } = this.request
-    const from = this.left.find((at) => this.spoken.size === 0 || tokens[at]?.isTool || this.#isTied(at))
+    const isOpen = this.spoken.size === 0 || (!this.profile.looks && !isAsked)
+    const from = this.left.find((at) => isOpen || tokens[at]?.isTool || this.#isTied(at))
     if (from === undefined) return ''
     let end = from + 1
     while (end < tokens.length && clauseOf[end] === clauseOf[from] && this.#isUnexplained(end)) end++
@@ -234,13 +238,15 @@ export class Claims {
     if (spoken.has(at)) return false
     const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
     const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
+    // `tasks that are running`: a light verb that tells a state says something.
+    const isDoing = word.endsWith('ing') && /^(?:is|are|was|were)$/.test(request.tokens[at - 1]?.word ?? '')
     const isOfMany = request.tokens[at + 1]?.isPlural === true
     const isNew = /^(?:new|nouve(?:au|aux|l|lle|lles))$/.test(word) && !request.tokens[at]?.isName
     return (
       isMeant &&
       !isCount &&
       weight < WEIGHT.param &&
-      !((profile.looks ? LIGHT : QUIET).has(stem) && (NAMELESS.has(word) || !isOfMany)) &&
+      !((profile.looks ? LIGHT : QUIET).has(stem) && !isDoing && (NAMELESS.has(word) || !isOfMany)) &&
       !(isNew && (isOfMany || !profile.looks)) &&
       !(profile.lists && keys.includes('=left')) &&
       !CURRENT.has(word)
@@ -252,6 +258,7 @@ export class Claims {
     const clause = clauseOf[from] ?? 0
     if ([...this.spoken].some((at) => clauseOf[at] === clause)) return true
     const start = clauseOf.indexOf(clause)
+    if (/:/.test(this.gapBefore(start))) return true
     const others = this.left.filter((at) => clauseOf[at] === clause)
     return BEFORE_NAMES.has(tokens[start]?.word ?? '') && from - start <= 2 && others.length <= 2
   }

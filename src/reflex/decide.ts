@@ -99,20 +99,33 @@ function pursue(
   const goals = wanted.flatMap((goal) => goalsFor(goal, situation))
   const run = turn.calls.filter((call) => refusalOf(call) === undefined)
   const reached = reachedBy(goals, run)
-  const steps = goals.filter((_, at) => reached[at] === undefined).map((goal) => nextStep(goal, situation))
-  const calls = steps.flatMap((step) => (step.kind === 'call' ? step.calls : []))
+  const open = goals.filter((_, at) => reached[at] === undefined)
+  const steps = open.map((goal) => nextStep(goal, situation))
+  const question = steps.find((step) => step.kind === 'ask')
+  // Nothing is changed by one half of a message while the other half is asked about.
+  const rest = open.filter(({ tool }, at) => !tool.looks && acts(tool, steps[at]))
+  const isLooking = open.some(
+    ({ tool }, at) => !tool.looks && steps[at]?.kind === 'call' && !acts(tool, steps[at]),
+  )
+  const calls = steps.flatMap((step, at) => {
+    const isWaiting = (question !== undefined || isLooking) && rest.includes(open[at] as Goal)
+    return step.kind === 'call' && !isWaiting ? step.calls : []
+  })
   // A refused call may be good after another lookup.
   const made = turn.calls.filter((call, at) => run.includes(call) || at === turn.calls.length - 1)
   const fresh = calls.filter((call, at) => isNew(call, calls.slice(0, at), made))
   if (fresh.length > 0) return { kind: 'call', calls: fresh }
-  const question = steps.find((step) => step.kind === 'ask')
   const done = reached.filter((call) => call !== undefined)
   if (question !== undefined)
     return done.length === 0
-      ? question
+      ? { ...question, rest }
       : { ...question, text: `${wording.results(done)}\n\n${question.text}` }
   const stuck = done.length === 0 ? turn.calls.findLast((call) => !run.includes(call)) : undefined
   return say(stuck ? wording.trouble(stuck) : wording.results(done.length > 0 ? done : turn.calls.slice(-1)))
+}
+
+function acts({ tool }: Profile, step: Step | undefined): boolean {
+  return step?.kind === 'call' && step.calls.some((call) => call.tool === tool.name)
 }
 
 /** For each goal the call that reached it. */
@@ -135,7 +148,7 @@ function goalsOf(moment: Moment, depth: number): readonly Goal[] | Decision {
   const pending = depth < DEEPEST ? pendingOf(moment, depth) : undefined
   if (pending) {
     const answer = readAnswer({ pending: pending.pending, text, profiles, things })
-    if (answer.kind === 'goal') return [answer.goal]
+    if (answer.kind === 'goal') return [answer.goal, ...(pending.rest ?? [])]
     if (answer.kind === 'left') return say(wording.left)
     if (answer.kind === 'unclear' && pending.pending.of !== 'tool' && pending.pending.of !== 'without')
       return pending
@@ -249,13 +262,15 @@ function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
     ({ tool, isOnly }) => isOnly && tool.verbs.some(({ verbs }) => verbs.includes('!select')) && !tool.looks,
   )
   const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
-  const wants = request.tokens.some(({ word }) => WANTING.has(word)) && !request.places.has('!detail')
+  const wants =
+    (request.places.has('!select') || request.tokens.some(({ word }) => WANTING.has(word))) &&
+    !request.places.has('!detail')
   const [best, other] = selecting.length > 0 ? selecting : wants ? [] : showing
   const isQuestion = turn.text.trimEnd().endsWith('?') && selecting.length > 0
   if (best !== undefined && other === undefined && !isQuestion) {
     if (more !== undefined) return [goalFor(best.tool, turn.text)]
     const preset = { [best.param.name]: idFor(row, best.param) ?? null }
-    return [{ ...goalFor(best.tool, turn.text, preset), isAgreed: true }]
+    return [{ ...goalFor(best.tool, turn.text, preset), isCovered: true }]
   }
   const tools = taking.slice(0, 4).map(({ tool }) => tool)
   if (tools.length === 0 || more !== undefined) return undefined
@@ -321,7 +336,7 @@ function followUp({ turn: { text }, before, profiles, things }: Moment): Goal | 
     return goalFor(tool, text, Object.fromEntries(keptOf(last, ids)))
   const args = ids.length > 0 ? sameFor(filled) : again && tool.looks ? sameWith(tool, filled) : undefined
   if (args === undefined) return undefined
-  return { ...goalFor(tool, text, { ...Object.fromEntries(keptOf(last, ids)), ...args }), isAgreed: true }
+  return { ...goalFor(tool, text, { ...Object.fromEntries(keptOf(last, ids)), ...args }), isCovered: true }
 }
 
 /** The arguments of a call that are no ids. */
@@ -372,13 +387,19 @@ function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[
   for (const cut of CUTS) {
     const parts = partsOf(masked, cut).map(([start, end]) => text.slice(start, end))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue
+    let isActing = false
     const goals = parts.flatMap((part, nth) => {
       const choice = chooseTool(part, profiles, things)
-      if (choice.kind !== 'one') return []
+      if (choice.kind !== 'one' || (isActing && choice.match.profile.looks && choice.match.verb === 0))
+        return []
+      isActing ||= !choice.match.profile.looks
       const isElliptic = nth > 0 && whole.kind !== 'none' && isOf(whole, choice.match.profile)
       if (isElliptic && !choice.match.profile.looks && cut !== CUTS[2])
         return [goalFor(choice.match.profile, part)]
       const request = readRequest(part, things.lexicon)
+      const isLeft =
+        choice.match.profile.looks && fillArguments({ match: choice.match, request, things }).residue !== ''
+      if (isLeft) return []
       const isClear = [...choice.match.verbAt].some(
         (at) => cut !== CUTS[2] || isLeading(request, at) || request.tokens[at]?.word.startsWith('!o'),
       )

@@ -6,10 +6,11 @@ import type { Json, JsonObject } from '../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
 import { fillChoices, fillForms, fillLists, fillNamed, fillNumbers } from './fill-values.ts'
 import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
+import { limitOf } from './limits.ts'
 import { type Request, shares } from './request.ts'
 import { idFor, latestOf, type Row } from './rows.ts'
-import { fitSpan, type Param } from './schema.ts'
-import { fillThing, isLabel, isMarked, kindOf, rowsFor, type Things, takeLabel } from './things.ts'
+import { fitSpan, isLabel, type Param } from './schema.ts'
+import { fillThing, isMarked, kindOf, rowsFor, type Things, takeLabel } from './things.ts'
 import type { Profile } from './tools.ts'
 
 export interface UnknownThing {
@@ -39,6 +40,8 @@ export interface Filled {
   /** How many words nothing has explained, but for those of a name that can be looked up. */
   readonly left: number
   readonly residue: string
+  /** A little word that changes what is asked for and that no argument has. */
+  readonly limit: string
   /** The tokens that are explained as values. */
   readonly taken: ReadonlySet<number>
   /** A possible name of a thing, and whether it is written as a name. */
@@ -47,8 +50,12 @@ export interface Filled {
 }
 
 export interface FillInput {
-  /** The tool, and the tokens of the request that spoke for it. */
-  readonly match: { readonly profile: Profile; readonly tokens: ReadonlySet<number> }
+  /** The tool, the tokens of the request that spoke for it, and those that say what it does. */
+  readonly match: {
+    readonly profile: Profile
+    readonly tokens: ReadonlySet<number>
+    readonly verbAt: ReadonlySet<number>
+  }
   readonly request: Request
   readonly things: Things
   /** Arguments that are filled already. */
@@ -103,7 +110,8 @@ export function fillArguments(input: FillInput): Filled {
     guessed,
     rest: restOf(claims),
     left: leftBeside(claims, unknown.size === 1 && mayName(claims, isNamed) ? mention : ''),
-    residue: claims.residue(),
+    residue: claims.residue(match.verbAt.size > 0),
+    limit: limitOf(claims, match.verbAt),
     taken: claims.taken,
     mention,
     isNamed,

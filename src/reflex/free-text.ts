@@ -67,9 +67,26 @@ function isExpression({ stems }: Param): boolean {
 
 function put(claims: Claims, param: Param, [from, to]: Run): void {
   const value = to > from ? fitText(param, claims.textOf(from, to)) : undefined
-  if (value === undefined) return
+  if (value === undefined || isHalf(claims, param, [from, to])) return
   claims.set(param, value)
   claims.takeTokens(from, to)
+}
+
+/** Where a value begins or ends is in doubt: `madam Moreau`, `Lisbon vaguely`, `Yoga to my planner`, and a part of a quoted text. */
+function isHalf({ request: { tokens, text, spanOf } }: Claims, { stems }: Param, [from, to]: Run): boolean {
+  const run = tokens.slice(from, to)
+  const isCapital = (at: number): boolean => /^\p{Lu}/u.test(text.slice(run[at]?.start))
+  const isLower = (at: number): boolean => !STOP.has(run[at]?.word ?? '') && !isCapital(at)
+  const isPlace = stems.some((stem) => PLACE_WORDS.has(stem))
+  const isTitle = isPlace || stems.some((stem) => NAME_WORDS.has(stem))
+  if (spanOf.slice(from, to).some((span) => span?.kind === 'quoted')) return true
+  if (!isTitle || run.length < 2) return false
+  const isOwn = /^(?:to|in|into|on)$/
+  return (
+    (isLower(0) && isCapital(1)) ||
+    (isPlace && isCapital(0) && run.some((_, at) => isLower(at))) ||
+    run.some(({ word }, at) => isOwn.test(word) && /^(?:my|our|your|the)$/.test(run[at + 1]?.word ?? ''))
+  )
 }
 
 /** The only value there is. */
@@ -206,9 +223,12 @@ function fillNameAndText(claims: Claims, [first, second, more]: readonly Param[]
   let start = isSign ? cut : cut + 1
   const isText = (at: number): boolean => tokens[at]?.keys.includes('=text') === true
   if (tokens[start]?.word === 'the' && isText(start + 1)) start++
-  while (isText(start) && start < tokens.length - 1) start++
+  const isSaying = (at: number): boolean => /^(?:says|saying|reading)$/.test(tokens[at]?.word ?? '')
+  while ((isText(start) || isSaying(start)) && start < tokens.length - 1) start++
   put(claims, first, [from, end])
-  put(claims, second, [start, tokens.length])
+  const span = claims.request.spanOf[start]
+  if (span?.kind === 'quoted') putSpan(claims, second, [span])
+  else put(claims, second, [start, tokens.length])
 }
 
 /** The last token before a place that speaks for the tool or says nothing. */

@@ -34,15 +34,28 @@ export const STOP: Words = words(`
   whether sorry bother advance appreciate appreciated asap mentioning matching containing concerning regarding involving
   among following today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey yo u ur rush
   hurry pretty lovely mean meant say number guess think believe hope seems single brand whole entire full available kind
-  sort current latest existing job favour favor minute sec hello hi belong belongs belonging whats hows wheres whos theres rather
+  sort current latest existing job favour favor minute minutes hour hours sec hello hi belong belongs belonging whats hows wheres whos theres rather
   instead result contain contains around everyone anyone nobody mind exactly basically kinda sorta alright cheers
-  nothing forget remember honestly anymore longer feel free chance using use used ready interested curious once together
+  nothing forget remember honestly anymore longer feel free chance using use used ready interested curious once together whoever whatever whichever
   everybody content contents gimme lemme wonder total totally super actual entire overall various several
   certain specific particular relevant related recent definitely absolutely certainly obviously literally finally recently
   previously earlier lately meanwhile afterwards altogether regrettably unfortunately accordingly therefore hence hiya dude man
   guys folks bro sir madam lol tho btw rn oops whoops ooh aha stuff far alright entitled concerned following further units unit
   piece pieces copies item's happen given quite exact u r im ive id ill theyre youre thats cant wont couldnt wouldnt shouldnt lets
   isnt arent wasnt enough coming upcoming scheduled equals equal`)
+
+/** Little words that change what is asked for: they deny, count, narrow, doubt, or put off. */
+export const WEIGHTY: Words = words(`
+  not no never don t dont doesn didn isn nothing nobody anymore
+  or either neither nor than
+  several certain various half whole entire enough other else same different
+  recent recently latest available related relevant particular interested similar whoever whatever whichever
+  maybe perhaps almost nearly
+  already yet still ever always previously earlier ago later soon tonight minute minutes sec hour hours upcoming coming`)
+/** Words for many, explained by a tool that takes no single thing. */
+export const QUANTITY: Words = words('all every each any everything anything everyone anyone everybody')
+/** Words that tie an order to something, wherever they stand. */
+export const TYING: Words = words('if unless when whenever until till once')
 
 interface Family {
   readonly english: readonly string[]

@@ -9,8 +9,8 @@ import type { Done } from './conversation.ts'
 import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
 import { type Request, readRequest } from './request.ts'
 import { idFor, type Row } from './rows.ts'
-import { fitSpan, type Param } from './schema.ts'
-import { isLabel, isMarked, kindOf, rowsFor, severalNamed, type Things } from './things.ts'
+import { fitSpan, isLabel, type Param } from './schema.ts'
+import { isMarked, kindOf, rowsFor, severalNamed, type Things } from './things.ts'
 import { lookupsFor, type Profile } from './tools.ts'
 import { findSpans } from './values.ts'
 import type { Wording } from './wording.ts'
@@ -23,6 +23,8 @@ export interface Goal {
   readonly preset: JsonObject
   /** Whether the person wants it although some words are left out. */
   readonly isAgreed?: boolean
+  /** Whether words that its arguments do not explain are explained by what it was made from. */
+  readonly isCovered?: boolean
 }
 
 export interface Call {
@@ -39,7 +41,13 @@ export type Pending =
 
 export type Step =
   | { readonly kind: 'call'; readonly calls: readonly Call[] }
-  | { readonly kind: 'ask'; readonly text: string; readonly pending: Pending }
+  | {
+      readonly kind: 'ask'
+      readonly text: string
+      readonly pending: Pending
+      /** What else was asked for, and waits for the answer. */
+      readonly rest?: readonly Goal[]
+    }
 
 export interface Situation {
   readonly profiles: readonly Profile[]
@@ -53,7 +61,7 @@ export interface Situation {
 export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
   const refused = refusedBy(goal, situation)
   const each = (name: string, ids: readonly Json[]): Goal[] =>
-    ids.map((id) => ({ ...goal, preset: { ...goal.preset, [name]: id }, isAgreed: true }))
+    ids.map((id) => ({ ...goal, preset: { ...goal.preset, [name]: id }, isCovered: true }))
   if (refused?.refusal.do === 'one-by-one') return each(refused.param.name, refused.refusal.ids)
   const isNew = goal.tool.verbs.some(({ verbs }) => verbs.includes('!create'))
   const ids = goal.tool.tool.params.filter(
@@ -132,7 +140,7 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
   }
   if (Object.keys(preset).length > Object.keys(goal.preset).length)
     return nextStep(
-      { ...goal, preset, isAgreed: goal.isAgreed || filled.residue === filled.mention },
+      { ...goal, preset, isCovered: goal.isCovered || filled.residue === filled.mention },
       situation,
     )
   const check = checkLabel(goal, { request, filled }, situation)
@@ -141,8 +149,9 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
   const isCalled = situation.calls.some((done) => isSame(done, call))
   const question = askFor(goal, filled, situation)
   if (question !== undefined) return question
-  if (filled.residue === '' || goal.isAgreed || isCalled) return { kind: 'call', calls: [call] }
-  const text = wording.askWithout(filled.residue, goal.tool.tool, valuesOf(goal, filled, things))
+  const left = filled.limit || (goal.isCovered ? '' : filled.residue)
+  if (left === '' || goal.isAgreed || isCalled) return { kind: 'call', calls: [call] }
+  const text = wording.askWithout(left, goal.tool.tool, valuesOf(goal, filled, things))
   return { kind: 'ask', text, pending: { of: 'without', goal } }
 }
 

@@ -36,8 +36,9 @@ export interface Word {
 }
 
 export interface Token extends Word {
-  /** The stem as the person wrote it. */
+  /** The stem as the person wrote it, and whether that was read as a typing error. */
   readonly said: string
+  readonly isCorrected?: boolean
   /** Whether a tool has it in its name. */
   readonly isTool: boolean
   readonly start: number
@@ -202,7 +203,12 @@ function withoutTypo(token: Token, before: Token | undefined, { language, lexico
       isTold,
     ) ?? nearest(word, knownWords(word[0] ?? '', language), false)
   if (found === undefined) return token
-  return { ...readWord({ ...token, word: found }, language, lexicon), said, isPlural: token.isPlural }
+  return {
+    ...readWord({ ...token, word: found }, language, lexicon),
+    said,
+    isPlural: token.isPlural,
+    isCorrected: true,
+  }
 }
 
 /** The one word that differs in the least letters; in short words, letters may be missing or have changed places. */

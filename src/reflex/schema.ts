@@ -4,7 +4,7 @@
  */
 import type { ToolDeclaration } from '../model/language-model.ts'
 import { ENTITY_MARK, type Json } from '../protocol/index.ts'
-import { DATE_WORDS, EMAIL_WORDS, FALSE, ID_WORDS, TRUE, URL_WORDS } from './lexicon.ts'
+import { DATE_WORDS, EMAIL_WORDS, FALSE, ID_WORDS, NAME_WORDS, TRUE, URL_WORDS } from './lexicon.ts'
 import type { Word } from './request.ts'
 import type { Span } from './values.ts'
 import { foldText, stemOf, stemsOf, tokenise } from './words.ts'
@@ -287,5 +287,16 @@ function choiceOf(choices: NonNullable<Param['choices']>, text: string): Json | 
     choices.find((choice) => String(choice) === text) ??
     choices.find((choice) => foldText(String(choice)) === foldText(text)) ??
     choices.find((choice) => wanted !== '' && stemsOf(String(choice)).join(' ') === wanted)
+  )
+}
+
+/** Whether a parameter takes the name of a thing, by which another tool may know it. */
+export function isLabel({ type, required, choices, stems }: Param): boolean {
+  return (
+    type === 'string' &&
+    required &&
+    choices === undefined &&
+    stems.length === 1 &&
+    NAME_WORDS.has(stems[0] ?? '')
   )
 }

@@ -6,10 +6,10 @@ import type { EntityWords, GroundingContext } from '../model/grounding-context.t
 import { type ActiveValue, foldedText, type Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import type { Exchange } from './conversation.ts'
-import { BEFORE_NAMES, ID_WORDS, NAME_WORDS, ordinalOf, PRONOUNS, STOP } from './lexicon.ts'
+import { BEFORE_NAMES, ID_WORDS, ordinalOf, PRONOUNS, STOP } from './lexicon.ts'
 import { type Lexicon, shares, wordsOf } from './request.ts'
 import { describes, idFor, latestOf, mentioned, type Row, rowsOf } from './rows.ts'
-import { fitSpan, type Param } from './schema.ts'
+import { fitSpan, isLabel, type Param } from './schema.ts'
 import type { Profile } from './tools.ts'
 import type { Span } from './values.ts'
 import { stemsOf } from './words.ts'
@@ -170,17 +170,6 @@ function listFor(
 
 export function latestList({ seen, now }: Things): number | undefined {
   return seen.findLast(({ list, isListed, id }) => isListed && list < now && id !== undefined)?.list
-}
-
-/** Whether a parameter takes the name of a thing, by which another tool may know it. */
-export function isLabel({ type, required, choices, stems }: Param): boolean {
-  return (
-    type === 'string' &&
-    required &&
-    choices === undefined &&
-    stems.length === 1 &&
-    NAME_WORDS.has(stems[0] ?? '')
-  )
 }
 
 /** Whether a row is of the kind that a parameter takes. */
@@ -348,11 +337,10 @@ function fillPlace(claims: Claims, param: Param, { nouns, things }: Kind): Found
     return { kind: 'several', rows }
   }
   const [place] = meant
-  if (place) {
+  const [row] = rows
+  if (place && row) {
     place.take()
-    return rows[0]
-      ? takeAs(claims, param, { row: rows[0], value: idFor(rows[0], param) })
-      : { kind: 'missed' }
+    return takeAs(claims, param, { row, value: idFor(row, param) })
   }
   if (places.length > 0) return { kind: 'missed' }
   const points = claims.request.tokens.some(({ word }, at) => PRONOUNS.has(word) && claims.isFree(at))

@@ -327,6 +327,11 @@ describe('what could do harm', () => {
     'delete all but lamp 1',
     'remove all lamps',
     'delete the Desk and the Door lamp',
+    'delete lamp 1 tonight',
+    'delete any lamp like 1',
+    'delete lamp 1, not 2',
+    'bin each lamp, such as 1',
+    'delete lamp 1, once Bob is back',
     'lamp 1',
     'delete',
   ])('is not done for %j', async (said) => {
@@ -349,6 +354,15 @@ describe('what could do harm', () => {
     const [, , reply] = await talk(things, ['list the lamps', 'so Bob deletes the Door lamp'], look)
     expect(reply).toBe('I cannot do anything with “Bob”. Do you mean: delete_lamp (lampId: Door)?')
     expect(await deleted('list the lamps', 'so Bob deletes the Door lamp', 'yes')).toEqual([
+      'delete_lamp {"lampId":2}',
+    ])
+  })
+
+  it('is not done by halves: an answer to a question about one part does the other, too', async () => {
+    const said = ['list the lamps', 'delete lamp 2 and then switch on a lamp']
+    expect(await deleted(...said)).toEqual([])
+    expect((await talk(things, [...said, '3'], look)).slice(-3, -1)).toEqual([
+      'switch_on_lamp {"lampId":3}',
       'delete_lamp {"lampId":2}',
     ])
   })
