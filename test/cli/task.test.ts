@@ -98,7 +98,7 @@ describe('holdfast task', () => {
       '✓ verified',
       '  - tests passed:',
       '  - criterion tests: passed',
-      '✓ The verification passed: the criteria, and the verdict of a model. 2 plans · TOKENS',
+      '✓ Verified by the criteria and a model. 2 plans · TOKENS',
     ])
     expect([ran.code, ran.stdout, sumOf(cwd)]).toEqual([0, 'sum() adds: the test passes.\n', 'a + b'])
   })

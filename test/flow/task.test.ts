@@ -425,15 +425,9 @@ describe('the task agent', () => {
     const checked = { cwd, tools, criteria }
     const reasonOf = async (replies: Script, config: Partial<TaskAgentConfig>) =>
       (await task(['P', done('A'), ...(replies as string[])], config).agent.run('Do it')).reason
-    expect(await reasonOf([verdict(true)], checked)).toBe(
-      'The verification passed: the criteria, and the verdict of a model.',
-    )
-    expect(await reasonOf([], { ...checked, verifierModel: null })).toBe(
-      'The verification passed: the criteria.',
-    )
-    expect(await reasonOf([verdict(true)], {})).toBe(
-      'The verification passed by the verdict of a model; no criterion was run.',
-    )
+    expect(await reasonOf([verdict(true)], checked)).toBe('Verified by the criteria and a model.')
+    expect(await reasonOf([], { ...checked, verifierModel: null })).toBe('Verified by the criteria.')
+    expect(await reasonOf([verdict(true)], {})).toBe('Verified by a model; no criterion was run.')
     expect(await reasonOf(['Hm.', 'Hm.'], checked)).toBe(
       'The criteria passed, but the model gave no readable verdict.',
     )

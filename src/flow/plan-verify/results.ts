@@ -99,8 +99,8 @@ function endOf(state: TaskState, outcome: Outcome, { planning, maxReplans }: Res
 
 function passedText(state: TaskState): string {
   const { criteria, model } = checkersOf(state)
-  if (!criteria) return 'The verification passed by the verdict of a model; no criterion was run.'
-  return `The verification passed: the criteria${model ? ', and the verdict of a model' : ''}.`
+  if (!criteria) return 'Verified by a model; no criterion was run.'
+  return `Verified by the criteria${model ? ' and a model' : ''}.`
 }
 
 function noVerdictText(state: TaskState): string {
