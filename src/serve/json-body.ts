@@ -29,14 +29,26 @@ function refuseProto(key: string, value: unknown): unknown {
 async function bodyText(request: Request, most: number): Promise<string> {
   const declared = request.headers.get('content-length')
   if (Number(declared ?? 0) > most) throw tooLarge(most)
-  // The server holds a client to the length that it declares; a stream is several times slower.
-  const bytes =
-    declared === null ? await readStream(request, most) : new Uint8Array(await request.arrayBuffer())
+  const bytes = await bytesOf(request, { declared, most })
   if (bytes.length > most) throw tooLarge(most)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new HttpProblem({ status: 400, code: 'invalid-request', detail: 'The body is not UTF-8.' })
+  }
+}
+
+async function bytesOf(
+  request: Request,
+  { declared, most }: { readonly declared: string | null; readonly most: number },
+): Promise<Uint8Array> {
+  try {
+    // The server holds a client to the length that it declares; a stream is several times slower.
+    return declared === null ? await readStream(request, most) : new Uint8Array(await request.arrayBuffer())
+  } catch (error) {
+    if (error instanceof HttpProblem) throw error
+    // The client has gone, which is no failure of the server's.
+    throw new HttpProblem({ status: 400, code: 'invalid-request', detail: 'The body ended too early.' })
   }
 }
 

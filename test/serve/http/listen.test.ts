@@ -70,6 +70,23 @@ describe('a listening server', () => {
       expect(await answerTo(url, bytes)).toMatch(/408 Request Timeout[^]*"code":"timeout"/)
   })
 
+  test('a client that leaves in the middle of its body is no failure of the server', async () => {
+    const failed: unknown[] = []
+    const lines: (string | undefined)[] = []
+    const { url } = await open(
+      { store: memoryStore(), agents: agents() },
+      { onError: (error) => failed.push(error), accessLog: ({ code }) => lines.push(code) },
+    )
+    const { port, hostname } = new URL(url)
+    const head = 'POST /conversations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+    for (const length of ['Content-Length: 9', 'Transfer-Encoding: chunked']) {
+      const socket = connect(Number(port), hostname, () => socket.write(`${head}${length}\r\n\r\n1\r\n{\r\n`))
+      setTimeout(() => socket.destroy(), 50)
+    }
+    await until('both requests have ended', async () => lines.length === 2)
+    expect([failed, lines]).toEqual([[], ['invalid-request', 'invalid-request']])
+  })
+
   test('a stream ends with the server, a HEAD opens none, and each is released when its reader leaves', async () => {
     const { url, call, http, host } = await open(
       { store: memoryStore(), agents: agents('Hi.') },
