@@ -1,9 +1,7 @@
 /** The writer's half of R5: retries an append with unknown outcome, under the same id, until it is settled. Renewals, too. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError, keyText } from '../protocol/index.ts'
-import { requireStore } from './check-store.ts'
 import type { AppendRequest, Receipt, Renewal, RenewRequest, Store } from './port.ts'
-import { requestOf } from './query.ts'
 
 export interface PersistOptions {
   /** Attempts before the last error is thrown. 5 if not given. */
@@ -23,11 +21,8 @@ const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 export async function persist(
   store: Pick<Store, 'append'>,
   request: AppendRequest,
-  options: PersistOptions = {},
+  { attempts = 5, wait = sleep }: PersistOptions = {},
 ): Promise<Receipt> {
-  requireStore('persist()', store)
-  requestOf('persist()', request)
-  const { attempts = 5, wait = sleep } = options
   let isUnknown = false
   for (let attempt = 1; ; attempt++) {
     try {
