@@ -1,7 +1,9 @@
 /**
- * The arguments of calls as the model wrote them, where the journal has them redacted (R19). They are kept in memory
- * only: a process that has not received them does not run the call.
+ * What the journal does not have of the arguments of calls. As the model wrote them, where the journal has them redacted
+ * (R19): a process that has not received them does not run the call. And as a schema made them for a question to a
+ * person, until the call starts: the person agreed to these, and a schema may make others next time.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { canonical, type EntryData, type Json, type JsonObject } from '../protocol/index.ts'
 import { REDACTED, type Redactor } from '../tool/index.ts'
 
@@ -10,12 +12,15 @@ const MAX_CALLS = 1000
 
 export class CallArguments {
   readonly #args = new Map<string, Json>()
+  readonly #inputs = new Map<string, KeptInput>()
 
   /**
    * Keeps the arguments that differ in `safe`, the entry as it will be stored, and those in which the model itself wrote
    * the mark of a redaction: the journal cannot distinguish the two.
    */
   follow(type: string, data: JsonObject, safe: JsonObject): void {
+    if (type === 'tool.start' || type === 'tool.end')
+      this.#inputs.delete((data as EntryData['tool.start' | 'tool.end']).callId)
     if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
     const written = argsIn(type, data)
     if (written === undefined) return
@@ -28,7 +33,7 @@ export class CallArguments {
   }
 
   /** The arguments to run the call with; undefined if this process does not have them. */
-  of(call: { readonly callId: string; readonly args: Json }, secrets: Redactor): Json | undefined {
+  of(call: CallArgs, secrets: Redactor): Json | undefined {
     const known = this.#args.get(call.callId)
     // This process must know the same secrets, or results that contain them would be stored.
     if (known !== undefined && canonical(secrets.json(known)) === canonical(call.args)) return known
@@ -40,11 +45,33 @@ export class CallArguments {
     this.#args.delete(callId)
   }
 
-  #keep(callId: string, args: Json): void {
-    this.#args.set(callId, args)
-    const [oldest] = this.#args.keys()
-    if (this.#args.size > MAX_CALLS && oldest !== undefined) this.#args.delete(oldest)
+  /** Keeps what a schema made of the arguments, until the call starts. */
+  keepInput({ callId, args }: CallArgs, input: unknown): void {
+    bound(this.#inputs.set(callId, { args, input }))
   }
+
+  /** What a schema made of these arguments, in an object: it may be undefined. */
+  inputOf({ callId, args }: CallArgs): Pick<KeptInput, 'input'> | undefined {
+    const kept = this.#inputs.get(callId)
+    return kept !== undefined && isDeepStrictEqual(kept.args, args) ? kept : undefined
+  }
+
+  #keep(callId: string, args: Json): void {
+    bound(this.#args.set(callId, args))
+  }
+}
+
+type CallArgs = { readonly callId: string; readonly args: Json }
+
+interface KeptInput {
+  readonly args: Json
+  readonly input: unknown
+}
+
+/** Drops the oldest of too many. */
+function bound(map: Map<string, unknown>): void {
+  const [oldest] = map.keys()
+  if (map.size > MAX_CALLS && oldest !== undefined) map.delete(oldest)
 }
 
 /** The arguments that the entry gives to calls, by call; undefined for an entry without any. */

@@ -110,10 +110,11 @@ function isSameQuestion(now: ApprovalQuestion, { prompt, about = {} }: RequestDa
 
 function ask(
   run: TurnRun,
-  { call, argsKey, inputKey = argsKey }: ReadyCall,
+  { call, input, argsKey, inputKey = argsKey }: ReadyCall,
   question: ApprovalQuestion,
 ): void {
   recordGrounds(run, call)
+  run.scope.callArguments.keepInput(call, input)
   const before = call.answers?.filter(({ from }) => from === 'approval').length ?? 0
   const id = before === 0 ? 'approval' : `approval-${before + 1}`
   request(run, { ...question, id, from: 'approval', kind: 'confirmation', inputKey }, call.callId)

@@ -22,9 +22,10 @@ import {
 import type { Call } from '../journal/index.ts'
 import { Interrupted, request } from '../loop/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
-import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
+import { markNames, type Prepared, type Tool, thrownText } from '../tool/index.ts'
 import { FROM_GROUNDING, factsOf } from './grounding-facts.ts'
 import { idsAbove } from './ids-of-turn.ts'
+import { preparedCall } from './ready-call.ts'
 import type { ActorState } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -40,7 +41,7 @@ export function ground(run: TurnRun, call: Call): MaybePromise<GroundedCall | un
     const tool = tools.find(({ name }) => name === call.tool)
     if (tool !== undefined && call.malformed === undefined && markNames(tool.parameters).length > 0)
       return judged(run, call, { tool, tools })
-    return chain(run.within(prepareCall(call, tools)), (prepared) => ({ call, prepared }))
+    return chain(preparedCall(run, call, tools), (prepared) => ({ call, prepared }))
   })
 }
 
@@ -49,7 +50,7 @@ async function judged(
   call: Call,
   { tool, tools }: { readonly tool: Tool; readonly tools: readonly Tool[] },
 ): Promise<GroundedCall | undefined> {
-  const convert = async (args: Json): Promise<Prepared> => run.within(prepareCall({ ...call, args }, tools))
+  const convert = async (args: Json): Promise<Prepared> => preparedCall(run, { ...call, args }, tools)
   if (call.grounds !== undefined) {
     const prepared = await convert(call.args)
     if (!prepared.ok || (await isGroundedBefore(run, call, prepared))) return { call, prepared }

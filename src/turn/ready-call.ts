@@ -1,14 +1,36 @@
 /** A call of a round that may start. */
-import { isDeepStrictEqual } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { ArgumentKeys, Call } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
-import { argumentsKey, type Tool, toJson } from '../tool/index.ts'
+import {
+  argumentsKey,
+  type Prepared,
+  prepareCall,
+  type RequestedCall,
+  type Tool,
+  toJson,
+} from '../tool/index.ts'
 import type { TurnRun } from './turn-run.ts'
 
 export interface ReadyCall extends ArgumentKeys {
   readonly call: Call
   readonly tool: Tool
   readonly input: unknown
+  /** Other inputs may have the same key: it holds more than JSON shows, such as a class instance. */
+  readonly isOpaque?: boolean
+}
+
+/** The prepared call. Where a person was asked about it in this process, its input is the one they were asked about. */
+export function preparedCall(
+  run: TurnRun,
+  call: RequestedCall,
+  tools: readonly Tool[],
+): MaybePromise<Prepared> {
+  return chain(run.within(prepareCall(call, tools)), (prepared) => {
+    const kept = prepared.ok ? run.scope.callArguments.inputOf(call) : undefined
+    return prepared.ok && kept !== undefined ? { ...prepared, input: kept.input } : prepared
+  })
 }
 
 /** The keys are of redacted arguments: the same in every process, without secrets. */
@@ -19,14 +41,29 @@ export function readyCall(
 ): ReadyCall {
   const keyOf = (args: Json): string => argumentsKey(tool.name, run.redacted(args))
   const argsKey = keyOf(call.args)
-  const received = isDeepStrictEqual(input, call.args) ? call.args : toJson(input)
-  // What is no JSON has no key: such a call is known by what the model wrote.
-  const inputKey = received === call.args || received instanceof Error ? argsKey : keyOf(received)
-  return { call, tool, input, argsKey, ...(inputKey === argsKey ? {} : { inputKey }) }
+  if (isDeepStrictEqual(input, call.args)) return { call, tool, input, argsKey }
+  const json = toJson(input)
+  const isJson = !(json instanceof Error) && isDeepStrictEqual(input, json)
+  const inputKey = keyOf(isJson ? json : inspect(input, SHOWN))
+  const isOpaque = !isJson && run.scope.callArguments.inputOf(call) === undefined
+  return {
+    ...{ call, tool, input, argsKey },
+    ...(inputKey === argsKey ? {} : { inputKey }),
+    ...(isOpaque ? { isOpaque } : {}),
+  }
 }
 
-/** True if the schema makes other arguments of the call now than it did when the call was started, or asked about. */
-export function isReceivedOtherwise(call: Call, { argsKey, inputKey = argsKey }: ArgumentKeys): boolean {
+/** Runs no code of the value. What is left out makes inputs equal, and a person is asked. */
+const SHOWN = {
+  ...{ depth: 50, maxArrayLength: 10_000, maxStringLength: 100_000 },
+  ...{ breakLength: Number.POSITIVE_INFINITY, sorted: true, customInspect: false },
+}
+
+/** True unless the schema makes the same of the call now as when it was started, or asked about. */
+export function isReceivedOtherwise(
+  call: Call,
+  { argsKey, inputKey = argsKey, isOpaque = false }: Pick<ReadyCall, 'argsKey' | 'inputKey' | 'isOpaque'>,
+): boolean {
   const before = call.inputKey ?? call.argsKey
-  return before !== undefined && before !== inputKey
+  return before !== undefined && (before !== inputKey || isOpaque)
 }

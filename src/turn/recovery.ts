@@ -1,11 +1,11 @@
 /** Recovers calls that an earlier driver started and did not settle (R3, R4): run again, verified, or unknown. */
 import type { Call } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
-import { type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
+import { type Credentials, verifyCall } from '../tool/index.ts'
 import { appendResult, callRun } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
-import { isReceivedOtherwise, type ReadyCall, readyCall } from './ready-call.ts'
+import { isReceivedOtherwise, preparedCall, type ReadyCall, readyCall } from './ready-call.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Settles the calls that it can, and returns those to run again. */
@@ -28,9 +28,7 @@ async function recoverCall(
 ): Promise<ReadyCall | undefined> {
   const { callId, tool, args } = call
   const isKnown = run.knowsArguments(callId)
-  const prepared = isKnown
-    ? await run.within(prepareCall({ callId, tool, args }, await run.tools()))
-    : undefined
+  const prepared = isKnown ? await preparedCall(run, { callId, tool, args }, await run.tools()) : undefined
   const late = lateResultOf(run, callId)
   if (late?.key !== undefined) {
     const known = prepared?.ok ? { tool: prepared.tool, input: prepared.input } : {}

@@ -150,7 +150,7 @@ describe('an id that a schema invents does not reach the tool', () => {
     })
   })
 
-  it('when it converts the same arguments in another way after an approval', async () => {
+  it('when it converts the same arguments in another way after an approval, in another process', async () => {
     let times = 0
     const input = z.object({ id: id().transform((text) => (times++ === 0 ? text : 'ord_9')) })
     const got: unknown[] = []
@@ -169,9 +169,10 @@ describe('an id that a schema invents does not reach the tool', () => {
       run: (value) => void got.push(value),
     })
     const script = [calls('list'), calls(['use', { id: 'ord_1' }]), 'Done.']
-    const { agent } = bench({ script, tools: [list, use], entities: [order] })
+    const { agent, another } = bench({ script, tools: [list, use], entities: [order] })
     const { requests } = await agent.executeTurn('Use it').outcome
-    await agent.answer({ [requests[0]?.requestId ?? '']: true }).outcome
+    await agent.shutdown()
+    await another().answer({ [requests[0]?.requestId ?? '']: true }).outcome
     expect(got).toEqual([])
   })
 })

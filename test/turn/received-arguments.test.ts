@@ -63,6 +63,16 @@ describe('a call whose outcome is unknown', () => {
         args: [{ n: 1 }, { n: 1, note: 'x' }],
       },
     ],
+    [
+      'a set beside',
+      {
+        input: z.object({ n: z.coerce.number(), all: z.array(z.string()).transform((all) => new Set(all)) }),
+        args: [
+          { n: 1, all: ['a', 'a'] },
+          { n: '1', all: ['a'] },
+        ],
+      },
+    ],
     ['a number as text', { input: z.object({ n: z.coerce.number() }), args: [{ n: 1 }, { n: '1' }] }],
     [
       'a field that the schema drops',
@@ -96,19 +106,43 @@ describe('a call whose outcome is unknown', () => {
 })
 
 describe('an approval', () => {
-  it('counts for the value that the person saw: another one is asked about again', async () => {
-    let amount = 200
-    const input = z.object({ n: z.number().default(() => (amount += 100)) })
+  it('is for the value that the person saw, whatever the schema would make next time', async () => {
+    let made = 0
+    const input = z.object({ n: z.number().default(() => 100 * ++made) })
     const { agent, ran } = payer(paying({}), { input })
     const asked = await agent.executeTurn('go').outcome
-    const again = await agent.answer({ [requestOf(asked)]: true }).outcome
-    expect(promptsOf(again)).toEqual([expect.stringMatching(/^Pay \d+\?$/)])
-    expect(promptsOf(again)).not.toEqual(promptsOf(asked))
-    expect(ran).toEqual([])
-    await agent.answer({ [requestOf(again)]: false }).outcome
-    expect(ran).toEqual([])
+    expect(await agent.answer({ [requestOf(asked)]: true }).outcome).toMatchObject({ status: 'completed' })
+    expect(promptsOf(asked)).toEqual(ran.map((args) => `Pay ${(args as { n: number }).n}?`))
     await agent.shutdown()
   })
+
+  it.each([
+    ['a set', () => new Set(['a'])],
+    ['bytes', () => Buffer.from('a')],
+    ['a class', () => new URLSearchParams('a=1')],
+    ['no number', () => Number.NaN],
+  ])(
+    'counts in another process only as long as the question stays the same, with %s in the input',
+    async (_, value) => {
+      const pays = async (by: number) => {
+        const store = memoryStore()
+        const inputOf = (times: number) =>
+          z.object({
+            n: z.number().transform((n) => n * times),
+            more: z.string().default('a').transform((): unknown => value()),
+          })
+        const before = payer(paying({ n: 99 }), { store, input: inputOf(1) as never })
+        const asked = await before.agent.executeTurn('go').outcome
+        await before.agent.shutdown()
+        const after = payer(['Done.'], { store, input: inputOf(by) as never })
+        const { status } = await after.agent.answer({ [requestOf(asked)]: true }).outcome
+        await after.agent.shutdown()
+        return { status, ran: after.ran.length }
+      }
+      expect(await pays(1)).toEqual({ status: 'completed', ran: 1 })
+      expect(await pays(10)).toEqual({ status: 'input-required', ran: 0 })
+    },
+  )
 
   it('does not count for what a newer definition makes of the arguments', async () => {
     const store = memoryStore()
@@ -134,7 +168,7 @@ describe('an approval', () => {
     const { agent, ran } = payer(paying({ n: 99 }), { input })
     const asked = await agent.executeTurn('go').outcome
     expect(await agent.answer({ [requestOf(asked)]: true }).outcome).toMatchObject({ status: 'completed' })
-    expect(ran).toEqual([{ n: 99, id: `id-${made}` }])
+    expect(ran).toEqual([{ n: 99, id: expect.stringMatching(/^id-\d$/) }])
     await agent.shutdown()
   })
 
