@@ -129,12 +129,15 @@ describe('an approval', () => {
         const inputOf = (times: number) =>
           z.object({
             n: z.number().transform((n) => n * times),
-            more: z.string().default('a').transform((): unknown => value()),
+            more: z
+              .string()
+              .default('a')
+              .transform((): unknown => value()),
           })
-        const before = payer(paying({ n: 99 }), { store, input: inputOf(1) as never })
+        const before = payer(paying({ n: 99 }), { store, input: inputOf(1) })
         const asked = await before.agent.executeTurn('go').outcome
         await before.agent.shutdown()
-        const after = payer(['Done.'], { store, input: inputOf(by) as never })
+        const after = payer(['Done.'], { store, input: inputOf(by) })
         const { status } = await after.agent.answer({ [requestOf(asked)]: true }).outcome
         await after.agent.shutdown()
         return { status, ran: after.ran.length }
