@@ -67,7 +67,7 @@ describe('the question before a call', () => {
     const ask = (input: unknown): Promise<string | undefined> =>
       approvalOf(pay('always'), { ...call, input }, { secrets: HUNTER })
     expect(await ask({})).toBe('May "pay" be run?')
-    expect(await ask({ a: new Map() })).toBe('May "pay" be run?')
+    expect(await ask({ a: new Map([['b', 1n]]) })).toBe(`May "pay" be run with { a: Map(1) { 'b' => 1n } }?`)
     expect(await ask({ key: 'hunter22' })).toBe('May "pay" be run with {"key":"[redacted]"}?')
     expect(await ask({ to: 'a\u202eb' })).toBe('May "pay" be run with {"to":"a\\u{202e}b"}?')
     expect(await ask({ text: 'x'.repeat(1000) })).toBe(`May "pay" be run with {"text":"${'x'.repeat(491)}…?`)

@@ -2,6 +2,7 @@
 import { debugThrown } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
+import { shownInput } from './shown-input.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Approval, ApprovalCall, Tool } from './tool.ts'
@@ -44,8 +45,8 @@ export function usualQuestion(
   secrets: Redactor,
 ): string {
   const json = toJson(input)
-  if (json instanceof JsonProblem) return `May ${quote(tool)} be run?`
-  const text = JSON.stringify(secrets.json(json))
+  const text =
+    json instanceof JsonProblem ? secrets.text(shownInput(input)) : JSON.stringify(secrets.json(json))
   const short = text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT).toWellFormed()}…` : text
   return text === '{}'
     ? `May ${quote(tool)} be run?`

@@ -52,6 +52,7 @@ export { callsAround, inputOrigin, runAround, runCall, verifyCall } from './run-
 export type { SchemaNode } from './schema-node.ts'
 export { itemSchemas, refOf, schemaNode } from './schema-node.ts'
 export type { Secret } from './secret-forms.ts'
+export { shownInput } from './shown-input.ts'
 export type {
   SchemaInput,
   SchemaOutput,

@@ -1,5 +1,5 @@
 /** A call of a round that may start. */
-import { inspect, isDeepStrictEqual } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
 import { chain, type MaybePromise } from '../base/index.ts'
 import type { ArgumentKeys, Call } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
@@ -8,6 +8,7 @@ import {
   type Prepared,
   prepareCall,
   type RequestedCall,
+  shownInput,
   type Tool,
   toJson,
 } from '../tool/index.ts'
@@ -44,19 +45,13 @@ export function readyCall(
   if (isDeepStrictEqual(input, call.args)) return { call, tool, input, argsKey }
   const json = toJson(input)
   const isJson = !(json instanceof Error) && isDeepStrictEqual(input, json)
-  const inputKey = keyOf(isJson ? json : inspect(input, SHOWN))
+  const inputKey = keyOf(isJson ? json : shownInput(input))
   const isOpaque = !isJson && run.scope.callArguments.inputOf(call) === undefined
   return {
     ...{ call, tool, input, argsKey },
     ...(inputKey === argsKey ? {} : { inputKey }),
     ...(isOpaque ? { isOpaque } : {}),
   }
-}
-
-/** Runs no code of the value. What is left out makes inputs equal, and a person is asked. */
-const SHOWN = {
-  ...{ depth: 50, maxArrayLength: 10_000, maxStringLength: 100_000 },
-  ...{ breakLength: Number.POSITIVE_INFINITY, sorted: true, customInspect: false },
 }
 
 /** True unless the schema makes the same of the call now as when it was started, or asked about. */

@@ -21,7 +21,6 @@ const OF_A_STORE: readonly (readonly [name: string, call: Call, rest: readonly u
   ['recreateContext', operate.recreateContext as Call, [key]],
   ['forkContext', operate.forkContext as Call, [key, { contextId: 'd' }]],
   ['loadSession', journal.loadSession as Call, [key]],
-  ['persist', journal.persist as Call, [{ key }]],
 ]
 
 describe('a function of a store', () => {
