@@ -81,6 +81,11 @@ export interface SourcePassage {
   readonly after: string
 }
 
+interface ConversationRequests {
+  readonly key: { readonly contextId: string }
+  readonly requests: readonly RequestData[]
+}
+
 export interface HoldfastClient {
   /** The names of agents: they take a message. */
   agents(): Promise<readonly string[]>
@@ -97,10 +102,8 @@ export interface HoldfastClient {
     readonly limit?: number
     readonly cursor?: string
   }): Promise<{ readonly conversations: readonly ConversationSummary[]; readonly next?: string }>
-  /** Requests that wait for you, in all conversations. */
-  requests(): Promise<
-    readonly { readonly key: { readonly contextId: string }; readonly requests: readonly RequestData[] }[]
-  >
+  /** Requests that wait for you, in all conversations. Reads every page of `GET /requests`. */
+  requests(): Promise<readonly ConversationRequests[]>
   /** The passage of a source, by its id, from a server with research. */
   passage(id: string): Promise<SourcePassage>
 }
@@ -121,8 +124,9 @@ export interface ConversationClient {
   erase(): Promise<void>
   /** Begins the conversation anew after it was erased, empty; keys count from now on. 409 if it is not erased. */
   recreate(): Promise<void>
+  /** The newest messages, oldest first: `limit` of them, at most 1,000. Default: 50. */
   messages(limit?: number): Promise<readonly Message[]>
-  /** Entries of the journal by position or turn, oldest first; the server bounds their number. */
+  /** Entries of the journal by position or turn, oldest first: the first `limit` of them, at most 1,000 and by default. */
   entries(range?: {
     readonly from?: number
     readonly to?: number
@@ -166,9 +170,21 @@ export function createClient(options: ClientOptions): HoldfastClient {
       conversation((await requests.post<{ contextId: string }>('/conversations', { agent })).contextId),
     conversation,
     list: (query = {}) => requests.get(`/conversations${queryText(query)}`),
-    requests: async () => (await requests.get<{ notices: [] }>('/requests')).notices,
+    requests: () => openRequests(requests),
     passage: (id) => requests.get(`/passages/${encodeURIComponent(id)}`),
   }
+}
+
+async function openRequests(requests: Requests): Promise<readonly ConversationRequests[]> {
+  const all: ConversationRequests[] = []
+  let cursor: string | undefined
+  do {
+    const path = `/requests${queryText({ cursor })}`
+    const page = await requests.get<{ notices: readonly ConversationRequests[]; next?: string }>(path)
+    all.push(...page.notices)
+    cursor = page.next
+  } while (cursor !== undefined)
+  return all
 }
 
 function conversationOf(requests: Requests, contextId: string): ConversationClient {

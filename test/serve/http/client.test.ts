@@ -31,6 +31,17 @@ describe('the client', () => {
     })
   })
 
+  test('lists the open requests of all conversations, over every page', async () => {
+    const ids = Array.from({ length: 51 }, (_, at) => `a:${at}`)
+    const asking = { calls: [{ tool: 'ask_user', args: { question: 'Which?' } }] }
+    const model = ScriptedModel.forever(asking)
+    const { url } = await open({ store: memoryStore(), agents: { a: { model, tools: [askUser()] } } })
+    const client = createClient({ url })
+    for (const id of ids) await client.conversation(id).ask('Hi')
+    const waiting = (await client.requests()).map(({ key }) => key.contextId)
+    expect(waiting.toSorted()).toEqual(ids.toSorted())
+  })
+
   test('says in its error which field does not fit', async () => {
     const { url } = await open({
       store: memoryStore(),
