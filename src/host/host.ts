@@ -53,6 +53,7 @@ import { closedError, Pool } from './pool.ts'
 import { HostReads } from './reads.ts'
 import { type Refusal, Refusals } from './refusals.ts'
 import { Retention } from './retention.ts'
+import { StoreHealth } from './store-health.ts'
 import { isVisitor, type Trust, type TrustLevel } from './trust.ts'
 
 export interface HostConfig {
@@ -157,6 +158,7 @@ export class Host {
   readonly #retention: Retention | undefined
   readonly #timer: Timer
   readonly #erasures: Erasures
+  readonly #health: StoreHealth
   #state: 'created' | 'running' | 'closed' = 'created'
 
   constructor(config: HostConfig) {
@@ -180,6 +182,7 @@ export class Host {
     })
     const parts = { store: config.store, catalog: this.#catalog, pool: this.#pool, timer: this.#timer }
     this.#erasures = new Erasures(parts)
+    this.#health = new StoreHealth(parts)
     this.#gate = new Gate(maxTurns, maxWaiting)
     this.#engine = config.engine ?? embeddedEngine()
     this.#retention = this.#retentionOf(config.ttlMs ?? {})
@@ -243,13 +246,13 @@ export class Host {
 
   /**
    * Throws `shutdown` while and after the host shuts down, `overloaded` if a message to a further conversation would be
-   * refused now, and the error of a store that does not answer.
+   * refused now, and the error of a store that does not answer, or not in time.
    */
   async checkReady(): Promise<void> {
     if (this.#state === 'closed') throw closedError()
     this.#gate.checkRoom()
     this.#pool.checkRoom()
-    await this.store.due(1)
+    await this.#health.check()
   }
 
   /** Continues what earlier processes left, from now on. Messages are accepted with or without it. */

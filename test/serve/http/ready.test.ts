@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
-import { ScriptedModel } from '../../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
 
 async function server(config: Partial<HostConfig> = {}, options: HttpOptions = {}) {
   const model = new ScriptedModel(() => 'Hello.')
@@ -32,6 +32,23 @@ test('a server whose store does not answer is not ready, and the operator sees w
   const { ready } = await server({ store }, { onError: (error) => failures.push(error) })
   expect(await ready()).toEqual([503, 'not-ready', true])
   expect(failures).toMatchObject([{ cause: away }])
+})
+
+test('a server whose store hangs is not ready', async () => {
+  const failures: unknown[] = []
+  const timer = new ManualClock()
+  const asked = Promise.withResolvers<void>()
+  const due = () => {
+    asked.resolve()
+    return new Promise<never>(() => {})
+  }
+  const store = Object.assign(memoryStore(), { due })
+  const { ready } = await server({ store, timer }, { onError: (error) => failures.push(error) })
+  const answer = ready()
+  await asked.promise
+  timer.advance(3_000)
+  expect(await answer).toEqual([503, 'not-ready', true])
+  expect(failures).toMatchObject([{ cause: { message: 'The store has not answered for 3000 ms.' } }])
 })
 
 test('a server is not ready once its host shuts down', async () => {
