@@ -1,6 +1,6 @@
 /**
- * A turn is an async iterable and an observable. RxJS is not a dependency of Holdfast; if you use it, write `from(turn)`.
- * The observable of a failed turn completes: the failure is in its outcome.
+ * A turn is an async iterable and an observable. RxJS is not a dependency of Holdfast: install it with
+ * `npm install rxjs`, and write `from(turn)`. The observable of a failed turn completes: the failure is in its outcome.
  */
 import { Agent } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'

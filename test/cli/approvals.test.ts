@@ -123,6 +123,25 @@ describe('an approval', () => {
   })
 })
 
+describe('a question that is left open', () => {
+  const requests = ['a', 'b', 'c'].map((id) => approval(id, {}))
+
+  it('by Enter keeps no other from its answer, and is not asked again', async () => {
+    const { context, printed } = chat('y', '', 'n', 'y')
+    const deferred = new Set<string>()
+    expect(await askAll(requests, context, deferred)).toEqual({ a: true, c: false })
+    const asked = printed.length
+    expect(await askAll(requests.slice(1, 2), context, deferred)).toEqual({})
+    expect(printed).toHaveLength(asked)
+  })
+
+  it('by Ctrl-D leaves those after it open, too', async () => {
+    const { context, printed } = chat('y')
+    expect(await askAll(requests, context)).toEqual({ a: true })
+    expect(printed.map(String).filter((text) => text.includes('›'))).toHaveLength(2)
+  })
+})
+
 describe('/grants', () => {
   it('lists the grants of the conversation and the person, and revokes one or all', async () => {
     const store = memoryStore()

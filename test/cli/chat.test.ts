@@ -162,6 +162,18 @@ Done.
     })
   })
 
+  it('posts the answers that are given while another question is left open', async () => {
+    await chat({}, async (terminal) => {
+      await terminal.ask('pair', '{"bags":20}\n  its text │ Order 20 bags?\n  [y/n] ›')
+      terminal.press('Enter')
+      await terminal.until('{"bags":5}\n  its text │ Order 5 bags?\n  [y/n] ›')
+      const left = await terminal.ask('n, because late', '— not answered; type /answer')
+      expect(left).toContain('Not approved (because late)')
+      await terminal.ask('/answer', /Order 20 bags\?\n {2}\[y\/n\] ›$/)
+      expect(await terminal.ask('y', /Done\.\n\n›$/)).toContain('20 bags are on their way')
+    })
+  })
+
   it('takes a paste of several lines for one message', async () => {
     await chat({}, async (terminal, cwd) => {
       terminal.type('Look: ')

@@ -135,6 +135,17 @@ describe('holdfast task', () => {
     expect(piped.stderr).toMatch(/to answer: holdfast task --config \S+ --continue task-\S+ --answer yes\n/)
   })
 
+  it('posts the answers that are given while another question is left open', async () => {
+    const cwd = folder()
+    const args = ['task', '--config', CONFIG, '--no-planning', 'Write two files']
+    const first = await launch({ args, isTTY: true, cwd, typed: ['n, not that file', ''] })
+    expect(first.code).toBe(EXIT.inputRequired)
+    const goOn = ['task', '--config', CONFIG, '--continue']
+    const later = await launch({ args: goOn, isTTY: true, cwd, typed: ['y', ''] })
+    expect(later.code).toBe(0)
+    expect(readdirSync(cwd).filter((name) => name.endsWith('.txt'))).toEqual(['two.txt'])
+  })
+
   it('--answer answers from a script, and --continue alone prints how', async () => {
     const cwd = folder()
     const first = await launch({ args: [...TASK, ...CRITERION], isTTY: false, cwd })

@@ -17,17 +17,30 @@ export interface PromptContext {
   readonly requestSource: (request: RequestData) => Promise<RequestSource>
 }
 
-/** Answers by request; undefined if the person defers them. */
+/**
+ * The answers that the person gives, by request. Enter leaves a request open, Ctrl-C and Ctrl-D those after it, too: they are
+ * added to `deferred`, and a request that is in it already is not asked.
+ */
 export async function askAll(
   requests: readonly RequestData[],
   context: PromptContext,
-): Promise<Record<string, Json> | undefined> {
+  deferred: Set<string> = new Set(),
+): Promise<Record<string, Json>> {
+  const asked = requests.filter(({ requestId }) => !deferred.has(requestId))
   const answers: Record<string, Json> = {}
-  const isBatch = await showTogether(requests, context)
-  for (const [at, request] of requests.entries()) {
-    const answer = await askOne(request, context, isBatch ? `${at + 1} ` : '')
-    if (answer === undefined) return undefined
-    answers[request.requestId] = answer
+  const isBatch = await showTogether(asked, context)
+  let isLeft = false
+  const readNext: LineEditor['read'] = async (options) => {
+    const typed = await context.editor.read(options)
+    isLeft = typed.type !== 'line'
+    return typed
+  }
+  const editor = { read: readNext, expand: (text: string) => context.editor.expand(text) }
+  for (const [at, request] of asked.entries()) {
+    const place = isBatch ? `${at + 1} ` : ''
+    const answer = isLeft ? undefined : await askOne(request, { ...context, editor }, place)
+    if (answer === undefined) deferred.add(request.requestId)
+    else answers[request.requestId] = answer
   }
   return answers
 }

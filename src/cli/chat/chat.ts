@@ -89,15 +89,15 @@ export class Chat {
     }
   }
 
-  /** Runs a turn, then the turns that its requests lead to. */
-  async runTurn(turn: Turn): Promise<void> {
+  /** Runs a turn, then the turns that its requests lead to. Requests in `deferred` are not asked again. */
+  async runTurn(turn: Turn, deferred: Set<string> = new Set()): Promise<void> {
     const { screen } = this.options
     for (let next: Turn | undefined = turn; next !== undefined && this.#leaving === undefined; ) {
       const outcome = await this.#watch(next)
       if (outcome === undefined) break
       const isWrong = outcome.error?.code === 'invalid-answer'
       const requests = isWrong ? await this.agent.requests() : outcome.requests
-      next = requests.length === 0 ? this.#nextSent(outcome.turn) : await this.#ask({ requests })
+      next = requests.length === 0 ? this.#nextSent(outcome.turn) : await this.#ask(requests, deferred)
     }
     if (this.#leaving === undefined) screen.print(NOTHING)
   }
@@ -112,9 +112,10 @@ export class Chat {
   async answerOpen(): Promise<boolean> {
     const requests = await this.agent.requests()
     if (requests.length === 0) return false
-    const turn = await this.#ask({ requests })
+    const deferred = new Set<string>()
+    const turn = await this.#ask(requests, deferred)
     if (turn === undefined) this.print(NOTHING)
-    else await this.runTurn(turn)
+    else await this.runTurn(turn, deferred)
     return true
   }
 
@@ -297,8 +298,8 @@ export class Chat {
     if (text !== '') this.options.editor.prefill(text)
   }
 
-  /** The turn that takes the answers; undefined if they are deferred. */
-  async #ask({ requests }: Pick<TurnOutcome, 'requests'>): Promise<Turn | undefined> {
+  /** The turn that takes the answers; undefined if there are none. */
+  async #ask(requests: TurnOutcome['requests'], deferred: Set<string>): Promise<Turn | undefined> {
     const { screen, editor, store } = this.options
     const key = this.#key
     const context: PromptContext = {
@@ -310,14 +311,13 @@ export class Chat {
     const credentials = needed === undefined ? undefined : await askCredentials(needed, context)
     const auth: { auth?: Auth } = credentials === undefined ? {} : { auth: { credentials } }
     const questions = requests.filter((request) => request !== needed)
-    const answers =
-      needed !== undefined && credentials === undefined ? undefined : await askAll(questions, context)
-    if (answers === undefined) {
-      screen.printText('— not answered; type /answer to be asked again, or a message to go on without', dim)
-      this.#restoreWaiting()
-      return undefined
-    }
-    return questions.length === 0 ? this.agent.executeTurn(null, auth) : this.agent.answer(answers, auth)
+    const isLeft = needed !== undefined && credentials === undefined
+    const answers = isLeft ? {} : await askAll(questions, context, deferred)
+    if (Object.keys(answers).length > 0) return this.agent.answer(answers, auth)
+    if (credentials !== undefined) return this.agent.executeTurn(null, auth)
+    screen.printText('— not answered; type /answer to be asked again, or a message to go on without', dim)
+    this.#restoreWaiting()
+    return undefined
   }
 
   /** Waits only briefly: the journal has everything. */

@@ -1,5 +1,5 @@
 /** `holdfast task "…"`: plans a task, carries it out with tools, verifies it, and goes on after a crash. */
-import type { ContextKey, Json, Store, Tool } from 'holdfast'
+import type { ContextKey, Json, RequestData, Store, Tool } from 'holdfast'
 import { TaskAgent, type TaskResults, type TaskRunOptions } from 'holdfast/flows'
 import type { GraphEvent } from 'holdfast/graph'
 import { dim, green, joinLines, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
@@ -182,9 +182,10 @@ class TaskSession {
         ? agent.resume(contextId, options)
         : agent.run(text, { ...options, contextId })
     })
+    const deferred = new Set<string>()
     while (results.ended === 'waiting') {
-      const answers = await this.#ask(results)
-      if (answers === undefined) return results
+      const answers = await this.#ask(results, deferred)
+      if (Object.keys(answers).length === 0) return results
       results = await this.#watch((options) => agent.answer(contextId, answers, options))
     }
     return results
@@ -232,15 +233,16 @@ class TaskSession {
     }
   }
 
-  /** Undefined: nobody is there to answer, or the person defers it. */
-  async #ask({ requests }: TaskResults): Promise<Record<string, Json> | undefined> {
+  /** Empty: nobody is there to answer, or the person defers it. */
+  async #ask({ requests }: TaskResults, deferred: Set<string>): Promise<Record<string, Json>> {
     const { store, key } = this.#of
-    if (this.#screen === undefined || this.#editor === undefined) return undefined
-    return askAll(requests, {
+    if (this.#screen === undefined || this.#editor === undefined) return {}
+    const context = {
       screen: this.#screen,
       editor: this.#editor,
-      requestSource: (request) => requestSource(store, key, request),
-    })
+      requestSource: (request: RequestData) => requestSource(store, key, request),
+    }
+    return askAll(requests, context, deferred)
   }
 
   #interrupt(): void {
