@@ -182,7 +182,7 @@ export class Host {
     })
     const parts = { store: config.store, catalog: this.#catalog, pool: this.#pool, timer: this.#timer }
     this.#erasures = new Erasures(parts)
-    this.#health = new StoreHealth(parts)
+    this.#health = new StoreHealth({ ...parts, clock: config.clock ?? systemClock })
     this.#gate = new Gate(maxTurns, maxWaiting)
     this.#engine = config.engine ?? embeddedEngine()
     this.#retention = this.#retentionOf(config.ttlMs ?? {})
@@ -246,7 +246,7 @@ export class Host {
 
   /**
    * Throws `shutdown` while and after the host shuts down, `overloaded` if a message to a further conversation would be
-   * refused now, and the error of a store that does not answer, or not in time.
+   * refused now, and the failure of a store that does not answer, or not in time, or that has just refused a message.
    */
   async checkReady(): Promise<void> {
     if (this.#state === 'closed') throw closedError()
@@ -505,6 +505,7 @@ export class Host {
   }
 
   async #follow(key: ContextKey, turn: HostedTurn): Promise<void> {
+    void turn.outcome.then((outcome) => this.#health.note(outcome))
     await this.#live.follow(key, turn)
     this.#notify(key, (await turn.outcome).requests)
   }

@@ -1,6 +1,6 @@
 /** The caller of a request: a tenant and an actor, never less. The port for authentication. */
 import type { SendOptions } from '../host/index.ts'
-import type { JsonObject } from '../protocol/index.ts'
+import { checkOwner, isObject, type JsonObject, shown } from '../protocol/index.ts'
 import { HttpProblem } from './problem.ts'
 
 export interface Caller {
@@ -20,6 +20,32 @@ export interface Authenticate {
   (request: Request): Promise<Caller | false | undefined> | Caller | false | undefined
   /** The ways in which a request can name its caller, each enough by itself. For protocols that announce them. */
   readonly schemes?: Readonly<Record<string, AuthScheme>>
+}
+
+/**
+ * Throws for an answer of `authenticate` that is no caller: a fault of the server's program, so the request gets `internal`
+ * and `onError` the message.
+ */
+export function checkCaller(answer: unknown): asserts answer is Caller {
+  const fault = faultOf(answer)
+  if (fault === undefined) return
+  throw new Error(
+    `authenticate must return { tenant, actor }, undefined for no caller, or false for false credentials. ${fault}`,
+  )
+}
+
+/** Never quotes an answer that is a text: it may be a key. */
+function faultOf(answer: unknown): string | undefined {
+  if (!isObject(answer)) return `It returned ${typeof answer === 'string' ? 'a text' : shown(answer)}.`
+  const { scopes, credentials } = answer as Readonly<Record<keyof Caller, unknown>>
+  if (scopes !== undefined && !Array.isArray(scopes)) return 'Its scopes are no list.'
+  if (credentials !== undefined && !isObject(credentials)) return 'Its credentials are no object.'
+  try {
+    checkOwner(answer as Caller)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 /** A way of authentication, as OpenAPI describes it. */

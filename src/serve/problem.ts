@@ -63,7 +63,7 @@ export function notFound(): HttpProblem {
 /** Of a server that would refuse a message now. */
 export function notReady(cause: unknown): unknown {
   if (problemOf(cause).status === 503) return cause
-  const detail = 'The store does not answer. The log of the server has the reason.'
+  const detail = 'The store does not answer, or takes no messages. The log of the server has the reason.'
   return new HttpProblem({ status: 503, code: 'not-ready', detail, retryAfterS: 1 }, { cause })
 }
 

@@ -3,7 +3,7 @@
  * right before still are tried, so that nobody locks out the callers that share an address.
  */
 import { createHash } from 'node:crypto'
-import type { Authenticate, Caller } from '../caller.ts'
+import { type Authenticate, type Caller, checkCaller } from '../caller.ts'
 import type { RateLimit } from './limits.ts'
 
 const MOST_KNOWN = 10_000
@@ -38,6 +38,7 @@ export class Attempts {
     try {
       // JavaScript may give null.
       const caller = (await this.#authenticate(request)) ?? undefined
+      if (caller !== undefined && caller !== false) checkCaller(caller)
       hasFailed = caller === false || (caller === undefined && !mayVisit)
       if (credentials !== undefined) this.#remember(credentials, typeof caller === 'object')
       return caller

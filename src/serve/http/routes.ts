@@ -28,9 +28,10 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/ready',
     id: 'ready',
-    summary: 'A message would be accepted: the store answers, there is room, and no shutdown has begun',
+    summary:
+      'Nothing is known that refuses messages: the store answers and has refused none of late, there is room, and no shutdown has begun',
     isPublic: true,
-    responses: { 200: { description: 'It would', schema: { type: 'object' } } },
+    responses: { 200: { description: 'Ready for messages', schema: { type: 'object' } } },
     handle: async ({ server: { host, checkOpen } }) => {
       checkOpen()
       await host.checkReady().catch((error: unknown) => {

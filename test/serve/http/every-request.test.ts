@@ -2,7 +2,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createHost } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
+import type { Caller } from '../../../src/serve/caller.ts'
 import { type AccessLine, createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
+import { openai } from '../../../src/serve/openai/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { frames } from './kit.ts'
 
@@ -90,6 +92,42 @@ test('authenticate that does not answer in time fails its request', async () => 
   expect(failures).toMatchObject([
     { cause: { message: expect.stringContaining('authenticate has not answered for 1 ms') } },
   ])
+})
+
+test.each<readonly [unknown, string]>([
+  [{}, 'Invalid tenant: it is undefined'],
+  [{ tenant: 'acme', actor: undefined }, 'Invalid actor: it is undefined'],
+  [{ tenant: 'acme', actor: 'ann lee' }, 'Invalid actor: "ann lee"'],
+  [{ tenant: 'acme', actor: 'ann', scopes: 'admin' }, 'scopes'],
+  [{ tenant: 'acme', actor: 'ann', credentials: 'key' }, 'credentials'],
+  ['Bearer key', 'It returned a text.'],
+])('authenticate that returns %j is a fault of the server on every route', async (caller, why) => {
+  const failures: unknown[] = []
+  const authenticate = () => caller as Caller
+  const { call } = await server({
+    authenticate,
+    mounts: [openai()],
+    onError: (error) => failures.push(error),
+  })
+  const post = (path: string, body: unknown) =>
+    call(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    })
+  const routes = [
+    call('/agents'),
+    call('/metrics'),
+    call('/conversations'),
+    call('/v1/models'),
+    post('/conversations', { agent: 'a' }),
+    post('/conversations/a:1/messages', { message: 'Hi' }),
+  ]
+  const statuses = (await Promise.all(routes)).map(({ status }) => status)
+  expect(statuses).toEqual(routes.map(() => 500))
+  expect(failures.map((failure) => (failure as Error).message)).toEqual(
+    routes.map((): unknown => expect.stringContaining(why)),
+  )
 })
 
 test('authenticate of JavaScript that returns null names no caller', async () => {

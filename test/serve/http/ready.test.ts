@@ -1,9 +1,9 @@
-/** `GET /ready` says whether a message would be accepted now. */
+/** `GET /ready` says whether there is a known reason to refuse a message now. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createHost, type HostConfig } from '../../../src/host/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { HoldfastError, memoryStore } from '../../../src/index.ts'
 import { createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
-import { ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
+import { faultyStore, ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
 
 async function server(config: Partial<HostConfig> = {}, options: HttpOptions = {}) {
   const model = new ScriptedModel(() => 'Hello.')
@@ -49,6 +49,40 @@ test('a server whose store hangs is not ready', async () => {
   timer.advance(3_000)
   expect(await answer).toEqual([503, 'not-ready', true])
   expect(failures).toMatchObject([{ cause: { message: 'The store has not answered for 3000 ms.' } }])
+})
+
+test.each(['store-full', 'store-failed'] as const)(
+  'a server whose store refuses a message (%s) is not ready until one is taken, or for 10 seconds',
+  async (code) => {
+    let isFull = true
+    const store = faultyStore(memoryStore(), [{ at: () => isFull, how: 'refuse', code }])
+    const clock = new ManualClock()
+    const { host, ready } = await server({ store, clock }, { onError: () => {} })
+    const send = async () => {
+      const turn = await host.send({ tenant: 'local', actor: 'local', contextId: 'a:1' }, 'Hi')
+      return (await turn.outcome).error?.code
+    }
+    expect(await ready()).toEqual(READY)
+    expect(await send()).toBe(code)
+    expect(await ready()).toEqual([503, 'not-ready', true])
+    clock.advance(10_000)
+    expect(await ready()).toEqual(READY)
+    expect(await send()).toBe(code)
+    expect(await ready()).toEqual([503, 'not-ready', true])
+    isFull = false
+    expect(await send()).toBeUndefined()
+    expect(await ready()).toEqual(READY)
+  },
+)
+
+test('a failure of another store in a turn leaves the server ready', async () => {
+  const model = new ScriptedModel(() => {
+    throw new HoldfastError('store-failed', { message: 'The corpus is away.' })
+  })
+  const { host, ready } = await server({ agents: { a: { model } } })
+  const turn = await host.send({ tenant: 'local', actor: 'local', contextId: 'a:1' }, 'Hi')
+  expect(await turn.outcome).toMatchObject({ status: 'failed', turn: 1 })
+  expect(await ready()).toEqual(READY)
 })
 
 test('a server is not ready once its host shuts down', async () => {
