@@ -330,6 +330,8 @@ export class Ownership {
   }
 
   async #claimOnce({ posts, entries, loop }: ClaimRequest): Promise<void> {
+    // S6, and not before the waits of a caller: the turn may be lost during them.
+    if (this.#state.is === 'draining') throw this.#state.why
     const { driver, leaseMs, clock } = this.#options
     const [since, sentAt] = [this.journal.seen, clock.elapsed()]
     const claiming = this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
