@@ -78,10 +78,12 @@ describe('a listening server', () => {
       { onError: (error) => failed.push(error), accessLog: ({ code }) => lines.push(code) },
     )
     const { port, hostname } = new URL(url)
-    const head = 'POST /conversations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+    const head =
+      'POST /conversations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n'
     for (const length of ['Content-Length: 9', 'Transfer-Encoding: chunked']) {
-      const socket = connect(Number(port), hostname, () => socket.write(`${head}${length}\r\n\r\n1\r\n{\r\n`))
-      setTimeout(() => socket.destroy(), 50)
+      const socket = connect(Number(port), hostname, () => socket.write(`${head}${length}\r\n\r\n`))
+      // The server has read the head when it asks for the body.
+      socket.once('data', () => socket.write('1\r\n{\r\n', () => socket.destroy()))
     }
     await until('both requests have ended', async () => lines.length === 2)
     expect([failed, lines]).toEqual([[], ['invalid-request', 'invalid-request']])
