@@ -2,6 +2,7 @@
 export { processIdentity, systemIds } from '../base/index.ts'
 export type {
   Answer,
+  ArgumentKeys,
   Call,
   ChannelValue,
   GraphEffect,
