@@ -34,6 +34,12 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/**
+ * Pages of the log from which on it is written back. Turns change the same pages repeatedly: the longer the log, the
+ * fewer are copied twice, and the more an opening reads. While the log grows, the sync of a commit also stores its size.
+ */
+const LOG_PAGES = { FULL: 4000, NORMAL: 8000 } as const
+
 const OPEN_WAIT_MS = 5000
 const STEP_WAIT_MS = 4
 const LARGEST_BATCH = 1000
@@ -343,9 +349,7 @@ export class Database {
       // Overwrites freed space, so that erased data is gone from the file.
       db.exec('PRAGMA secure_delete = ON')
       db.exec('PRAGMA journal_size_limit = 67108864')
-      // Concurrent conversations change the same pages repeatedly: the longer the log, the fewer are copied twice.
-      // At most the number of frames that SQLite searches in one step.
-      db.exec('PRAGMA wal_autocheckpoint = 4000')
+      db.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[this.#options.synchronous]}`)
       if (version < MIGRATIONS.length) migrate(db, this.path)
       this.#limitSize()
     } else if (empty) {

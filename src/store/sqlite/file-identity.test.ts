@@ -19,6 +19,8 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -63,18 +65,64 @@ describe.each([process.platform, 'darwin'])('on %s', (platform) => {
         expect(identity.isInPlace()).toBe(false)
         identity.close()
       })
+
+  for (const [side, name] of Object.entries(FILES))
+    for (const [what, lose] of Object.entries(LOSSES))
+      it(`${name} is not if it was ${what} after a look at a folder that nobody had changed for long`, () => {
+        const identity = new FileIdentity(path)
+        leaveFolderAlone()
+        expect(identity.isInPlace()).toBe(true)
+        lose(path + side)
+        expect([identity.isInPlace(), identity.isInPlace()]).toEqual([false, false])
+        identity.close()
+      })
+
+  it('a look at an unchanged folder reads nothing else', () => {
+    const identity = new FileIdentity(path)
+    leaveFolderAlone()
+    identity.isInPlace()
+    writeFileSync(`${path}-wal`, 'more')
+    expect(readDuring(() => expect(identity.isInPlace()).toBe(true))).toEqual([folder])
+    writeFileSync(join(folder, 'another'), '')
+    expect(readDuring(() => expect(identity.isInPlace()).toBe(true))).toContain(path)
+    identity.close()
+  })
+
+  it('a change right after another, which may leave the folder’s times as they are, is noticed', () => {
+    const identity = new FileIdentity(path)
+    expect(identity.isInPlace()).toBe(true)
+    const before = fs.statSync(folder)
+    rmSync(path)
+    const stat = fs.statSync
+    vi.spyOn(fs, 'statSync').mockImplementation(((file: string, options: object) =>
+      file === folder ? before : stat(file, options)) as typeof stat)
+    syncBuiltinESMExports()
+    expect(identity.isInPlace()).toBe(false)
+    identity.close()
+  })
 })
+
+function leaveFolderAlone(): void {
+  const now = Date.now() + 3_600_000
+  vi.spyOn(Date, 'now').mockReturnValue(now)
+}
+
+/** The paths whose status is read. */
+function readDuring(run: () => void): string[] {
+  const stat = vi.spyOn(fs, 'statSync')
+  syncBuiltinESMExports()
+  run()
+  const read = stat.mock.calls.map(([file]) => String(file))
+  stat.mockRestore()
+  syncBuiltinESMExports()
+  return read
+}
 
 describe.runIf(process.platform === 'linux')('on Linux', () => {
   it('the times of the log are not read: the next sync would have to store them', () => {
     const identity = new FileIdentity(path)
-    const stat = vi.spyOn(fs, 'statSync')
-    syncBuiltinESMExports()
-    expect(identity.isInPlace()).toBe(true)
-    const read = stat.mock.calls.map(([file]) => file)
-    stat.mockRestore()
-    syncBuiltinESMExports()
-    expect(read).toEqual([path, `${path}-shm`])
+    const read = readDuring(() => expect(identity.isInPlace()).toBe(true))
+    expect(read).toEqual([folder, path, `${path}-shm`])
     identity.close()
   })
 

@@ -4,9 +4,11 @@
  * database makes another, and both write to one log.
  */
 import { closeSync, existsSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 export class FileIdentity {
   readonly path: string
+  readonly #folder: Folder
   readonly #database: NamedFile
   readonly #log: NamedFile
   readonly #sharedMemory: NamedFile
@@ -14,14 +16,17 @@ export class FileIdentity {
   /** Records an open database, its log and its shared memory. */
   constructor(path: string) {
     this.path = realpathSync(path)
+    this.#folder = new Folder(dirname(this.path))
     this.#database = fileByNumber(this.path)
     this.#log = fileByLink(`${this.path}-wal`) ?? fileByNumber(`${this.path}-wal`)
     this.#sharedMemory = mappedFile(this.path)
   }
 
-  /** Three system calls, of one to two microseconds each. */
+  /** One system call while the folder is unchanged, four otherwise. */
   isInPlace(): boolean {
-    return this.#database.isInPlace() && this.#log.isInPlace() && this.#sharedMemory.isInPlace()
+    return this.#folder.areInPlace(
+      () => this.#database.isInPlace() && this.#log.isInPlace() && this.#sharedMemory.isInPlace(),
+    )
   }
 
   /** False if another process may have the write lock as well: a commit could overwrite its commits. */
@@ -38,6 +43,36 @@ export class FileIdentity {
     this.#database.close()
     this.#log.close()
     this.#sharedMemory.close()
+  }
+}
+
+/** The coarsest clock of a file system: FAT counts in steps of two seconds. */
+const COARSEST_CLOCK_MS = 2000
+
+/**
+ * A folder, in which no file loses its name without a change of the folder's status (`ctime`). A second change in the
+ * same step of the file system's clock leaves no trace, so a status counts once it is older than such a step. Unlike
+ * `mtime`, programs that restore files cannot set it back. Windows lets nobody remove a file that is open.
+ */
+class Folder {
+  readonly #path: string
+  readonly #id: FileId
+  /** The status with which the files were in place. */
+  #checked = Number.NaN
+
+  constructor(path: string) {
+    this.#path = path
+    this.#id = idOf(path)
+  }
+
+  areInPlace(check: () => boolean): boolean {
+    const now = statSync(this.#path, { throwIfNoEntry: false })
+    if (now === undefined || !isSame(now, this.#id)) return false
+    if (now.ctimeMs === this.#checked) return true
+    const areThere = check()
+    const isSettled = Date.now() - now.ctimeMs > COARSEST_CLOCK_MS
+    this.#checked = areThere && isSettled ? now.ctimeMs : Number.NaN
+    return areThere
   }
 }
 
@@ -69,14 +104,8 @@ function fileByLink(path: string): NamedFile | undefined {
 }
 
 function fileByNumber(path: string): NamedFile {
-  const { dev, ino } = idOf(path)
-  return {
-    isInPlace: () => {
-      const now = idOf(path)
-      return now.ino === ino && now.dev === dev
-    },
-    close: () => {},
-  }
+  const id = idOf(path)
+  return { isInPlace: () => isSame(idOf(path), id), close: () => {} }
 }
 
 /** The shared memory of every open database, by the database: SQLite maps it once for all connections of a process. */
@@ -101,8 +130,17 @@ function mappedFile(database: string): NamedFile {
   }
 }
 
-const NOWHERE = { dev: -1, ino: -1 }
+interface FileId {
+  readonly dev: number
+  readonly ino: number
+}
 
-function idOf(path: string): { readonly dev: number; readonly ino: number } {
+const NOWHERE: FileId = { dev: -1, ino: -1 }
+
+function idOf(path: string): FileId {
   return statSync(path, { throwIfNoEntry: false }) ?? NOWHERE
+}
+
+function isSame(a: FileId, b: FileId): boolean {
+  return a.ino === b.ino && a.dev === b.dev
 }
