@@ -100,7 +100,10 @@ function pursue(
   const run = turn.calls.filter((call) => refusalOf(call) === undefined)
   const reached = reachedBy(goals, run)
   const open = goals.filter((_, at) => reached[at] === undefined)
-  const steps = open.map((goal) => nextStep(goal, situation))
+  const all = open.map((goal) => nextStep(goal, situation))
+  // A choice comes first: the rest of the message is about what it chose.
+  const choice = open.findIndex(({ tool }, at) => selects(tool) && acts(tool, all[at]))
+  const steps = choice < 0 ? all : all.slice(0, choice + 1)
   const question = steps.find((step) => step.kind === 'ask')
   // Nothing is changed by one half of a message while the other half is asked about.
   const rest = open.filter(({ tool }, at) => !tool.looks && acts(tool, steps[at]))
@@ -122,6 +125,10 @@ function pursue(
       : { ...question, text: `${wording.results(done)}\n\n${question.text}` }
   const stuck = done.length === 0 ? turn.calls.findLast((call) => !run.includes(call)) : undefined
   return say(stuck ? wording.trouble(stuck) : wording.results(done.length > 0 ? done : turn.calls.slice(-1)))
+}
+
+function selects({ verbs, looks }: Profile): boolean {
+  return !looks && verbs.some((each) => each.verbs.includes('!select'))
 }
 
 function acts({ tool }: Profile, step: Step | undefined): boolean {
@@ -258,9 +265,7 @@ function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
     const isOnly = param !== undefined && ids.length === 1 && needed.every((each) => each === param)
     return param === undefined ? [] : [{ tool, param, isOnly }]
   })
-  const selecting = taking.filter(
-    ({ tool, isOnly }) => isOnly && tool.verbs.some(({ verbs }) => verbs.includes('!select')) && !tool.looks,
-  )
+  const selecting = taking.filter(({ tool, isOnly }) => isOnly && selects(tool))
   const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
   const wants =
     (request.places.has('!select') || request.tokens.some(({ word }) => WANTING.has(word))) &&

@@ -61,6 +61,14 @@ describe.each([
     expect(text).toContain('2. Peinture')
   })
 
+  it('chooses first, and reads the rest of a message as about what was chosen', async () => {
+    const talk = new Site(scope).talk()
+    await talk.say(words.list)
+    await talk.say(words.choose('Bureau'))
+    const { ran } = await talk.say(`${words.choose('Champigny')}. ${words.tasks}`)
+    expect(ran).toEqual([`select_project ${CHAMPIGNY}`, `list_tasks ${CHAMPIGNY}`])
+  })
+
   it('takes the second project from the list just shown, without looking it up', async () => {
     const talk = new Site(scope).talk()
     await talk.say(words.list)
