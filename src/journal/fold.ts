@@ -104,6 +104,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
   claim(draft, { data }) {
     draft.epoch = data.epoch
     draft.claims = data.attempt
+    if (data.drives === false) return
     draft.closed = undefined
     if (draft.open?.thinking !== true) return
     // The call died with its process; the repeated call counts once.

@@ -52,7 +52,8 @@ export const ENTRY_TABLE = {
   cancel: { v: 1, inbox: true, shape: { turn: 'turn?' } },
   'late-result': { v: 1, inbox: true, shape: { callId: 'text?' } },
 
-  claim: { v: 1, head: true },
+  // 2: with `drives`
+  claim: { v: 2, head: true },
   release: { v: 1, unbuffered: true, head: true, ends: true, shape: { wakeAt: 'time?', pause: 'true?' } },
 
   'turn.start': {

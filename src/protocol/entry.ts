@@ -90,7 +90,10 @@ export interface EntryData {
     readonly epoch: number
     readonly driver: string
     readonly leaseMs: number
+    /** How many claims in a row made no progress, this one included if it drives (R7). */
     readonly attempt: number
+    /** The claim is released in the same append: it continues no turn. */
+    readonly drives?: false
   }
   release: { readonly reason: string; readonly wakeAt?: number; readonly pause?: true }
 

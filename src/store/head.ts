@@ -145,10 +145,12 @@ export function renewLease(head: HeadDraft, renewedAt: number): void {
 
 const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: Entry) => void } = {
   claim(head, entry) {
-    const { epoch, driver, leaseMs, attempt } = entry.data as EntryData['claim']
+    const { epoch, driver, leaseMs, attempt, drives } = entry.data as EntryData['claim']
     head.epoch = epoch
     head.lease = { driver, leaseMs, renewedAt: entry.at }
     head.claims = attempt
+    // A pause lasts until somebody drives.
+    if (head.status === 'paused' && drives === false) return
     if (head.status === 'paused') head.status = 'running'
     // A wait ends with the next turn: an owner that opens none must not lose its time to wake.
     if (head.status !== 'waiting') head.wakeAt = undefined

@@ -47,7 +47,7 @@ describe('an append', () => {
     )
     expect(entries).toEqual([
       { seq: 5, turn: 0, at: 1050, type: 'input', v: 1, key: 'k', data: { message: 'k' } },
-      { seq: 6, turn: 0, at: 1050, type: 'claim', v: 1, data: { epoch: 8, ...claim, attempt: 1 } },
+      { seq: 6, turn: 0, at: 1050, type: 'claim', v: 2, data: { epoch: 8, ...claim, attempt: 1 } },
       { seq: 7, turn: 2, at: 1050, type: 'note', v: 1, takes: [5], data: note.data },
     ])
     expect(head).toMatchObject({

@@ -222,7 +222,9 @@ function accept(
   if (request.claim !== undefined) {
     const { driver, leaseMs } = request.claim
     const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
-    const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
+    const isReleased = request.entries?.at(-1)?.type === 'release'
+    const attempt = isReleased ? { attempt: head.claims, drives: false } : { attempt: head.claims + 1 }
+    const data = { epoch: head.epoch + 1, driver, leaseMs, ...attempt }
     push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_TABLE.claim.v, data })
   }
   const taking: TakeContext = { request, facts, posted, taken: new Set() }

@@ -82,6 +82,25 @@ describe('the state store', () => {
     expect(await status()).toBe('shutdown')
   })
 
+  it('says so whatever is stored in the meantime: the turn is continued by nobody but who resumes it', async () => {
+    const held = gate()
+    const slow = probe('slow', () => held.promise)
+    const { agent, store } = bench({ script: [calls('slow'), 'Done'], tools: [slow] })
+    const turn = agent.executeTurn('Hi')
+    await until('the tool runs', () => slow.ran.length === 1)
+    const pausing = agent.pause()
+    held.resolve()
+    await pausing
+    for (let times = 0; times < 7; times++) {
+      await viewsOf(store).stateStore.save('talk', { metadata: { times } })
+      expect((await viewsOf(store).stateStore.load('talk'))?.status).toBe('paused')
+      expect(await store.due()).toEqual([])
+    }
+    await agent.resume()
+    expect(await turn.outcome).toMatchObject({ status: 'completed', text: 'Done' })
+    expect(slow.ran).toHaveLength(1)
+  })
+
   it('says waiting while an answer is missing, whoever is shut down', async () => {
     const { agent, store } = bench({
       script: [calls('ask'), 'Done'],

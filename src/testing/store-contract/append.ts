@@ -23,7 +23,7 @@ export const appendCases: readonly ContractCase[] = subject('append', {
         turn: 0,
         at,
         type: 'claim',
-        v: 1,
+        v: 2,
         data: { epoch: 1, driver: 'd1', leaseMs: 5000, attempt: 1 },
       },
       {

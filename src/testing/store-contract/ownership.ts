@@ -235,6 +235,24 @@ export const ownershipCases: readonly ContractCase[] = subject('ownership', {
     assert.deepEqual([running.status, running.wakeAt, running.turn], ['running', undefined, 1])
   },
 
+  'a claim that is released in the same append continues no turn: a pause lasts, and no attempt is counted (R7)':
+    async (trial) => {
+      const talk = await trial.talk()
+      await talk.claim({ entries: [turnStart(1)] })
+      const wakeAt = trial.clock.now() + 50
+      await talk.write(1, release({ pause: true, wakeAt }, 1))
+      for (let times = 0; times < 3; times++) {
+        const { seq } = await talk.head()
+        const { entries } = await talk.claim({ entries: [entry('state', 0, {}), release()], since: seq })
+        assert.equal(entries[0]?.data['drives'], false)
+        const { status, claims, lease, ...head } = await talk.head()
+        assert.deepEqual([status, claims, lease, head.wakeAt], ['paused', 0, undefined, wakeAt])
+      }
+      const { entries } = await talk.claim()
+      assert.deepEqual([entries[0]?.data['attempt'], entries[0]?.data['drives']], [1, undefined])
+      assert.equal((await talk.head()).status, 'running')
+    },
+
   'a claim that opens no turn leaves the wake time of a wait (R6)': async (trial) => {
     const talk = await trial.talk()
     const wakeAt = trial.clock.now() + 50
