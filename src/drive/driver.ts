@@ -10,14 +10,15 @@
  *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused; a claim
  *                               whose replies were all lost may be stored, so it owes one, too
  *
- * A loss (`fenced`, `erased`, of this journal) is decided in one of three places, and ends in `#lose`:
+ * A loss (`fenced`, `erased`, of this journal) is decided in one of four places, and ends in `#lose`:
  *
  *   an append or `ensureLease` of a loop     driving            `#abandon`, with the error of the step
  *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
+ *   a post, `erased` only               any owner          `Ownership.#post`
  *   the renewal of a heartbeat          any owner          `Heartbeat.#lose`, after the writes under way, if the epoch
  *                                                          is still held: a turn that has ended meanwhile is not lost
  */
-import { chain, type MaybePromise } from '../base/index.ts'
+import type { MaybePromise } from '../base/index.ts'
 import { readTurn, type Session } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
@@ -27,9 +28,7 @@ import {
   HoldfastError,
   type NewEntry,
   type NewInboxEntry,
-  type Principal,
 } from '../protocol/index.ts'
-import type { Credentials } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
 import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
@@ -41,6 +40,7 @@ import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { Ownership } from './ownership.ts'
+import { endedTurnError } from './refusal.ts'
 import { Serial } from './serial.ts'
 import { interruptLoop, isActing, isRunning, type Loop, type State, whenLeft } from './state.ts'
 import { StopRequest } from './stop-request.ts'
@@ -269,14 +269,14 @@ export class Driver {
       if (next === 'done') this.ownership.close()
       else this.ownership.advanced(next)
     }
-    const progress = { state: 'again', next } as const
-    return next === 'done' || this.journal.isWorthSaving ? this.#saved(loop, progress) : progress
+    const isDone = next === 'done'
+    return isDone || this.journal.isWorthSaving ? this.#saved(loop, next) : { state: 'again', next }
   }
 
-  async #saved(loop: Loop, progress: Progress & { readonly next: Next }): Promise<Progress> {
+  async #saved(loop: Loop, next: Next): Promise<Progress> {
     if (this.journal.isWorthSaving) await this.journal.snapshot()
-    if (progress.next === 'done') await loop.batches.return(true)
-    return progress
+    if (next === 'done') await loop.batches.return(true)
+    return { state: 'again', next }
   }
 
   #isDriving({ interrupt }: Pick<Loop, 'interrupt'>): boolean {
@@ -424,6 +424,10 @@ export class Driver {
   #scope(posts: readonly NewInboxEntry[], signals: Omit<Loop, 'batches'>): LoopScope {
     const { cancel, interrupt, release } = signals
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
+    // A call that outlasts its turn writes nothing into a later one (S4).
+    const mayStore = (): void => {
+      if (!this.#isDriving(signals)) throw endedTurnError(key.contextId)
+    }
     return {
       key,
       definition,
@@ -441,30 +445,23 @@ export class Driver {
       cancelledLostOrReleased: release.signal,
       stopping: this.#stop.stopping,
       ensureLease: () => this.#ensureLease(signals),
-      credentials: (principal) => this.#credentials(principal),
-      artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
+      credentials: (principal) =>
+        this.vault.lookUp(principal, {
+          find: this.#options.credentials,
+          session: () => this.journal.session,
+        }),
+      artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets, check: mayStore }),
       callArguments: this.vault.callArguments,
       ended: (callId, settled) => this.#results.ended(callId, settled, this.#isDriving(signals)),
       late: (callId, settled) => this.#results.late(callId, settled),
     }
   }
 
-  #credentials(principal: Principal): MaybePromise<Credentials | undefined> {
-    const { turn } = this.journal.session
-    const here = this.vault.of(turn, principal)
-    const { credentials: find } = this.#options
-    if (here !== undefined || find === undefined) return here
-    return chain(find(principal), (found) => {
-      if (found !== undefined) this.vault.keep(turn, { principal, credentials: found })
-      return found
-    })
-  }
-
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
   #ensureLease(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
     const { ownership } = this
     if (!this.#isDriving(of)) throw ownership.lossError()
-    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#ensureLease(of))
+    return ownership.freshen()?.then(() => this.#ensureLease(of))
   }
 
   /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */

@@ -37,6 +37,7 @@ import {
 } from '../store/index.ts'
 import { cancelNotifier } from './cancel-notifier.ts'
 import { JournalState, type JournalStateOptions } from './journal-state.ts'
+import { slowLeaseError } from './refusal.ts'
 import { Serial } from './serial.ts'
 import {
   after,
@@ -75,6 +76,9 @@ export interface Claim {
 /** Attempts at one claim while others post. The claims of a turn without progress are `maxClaims` (R7). */
 const MAX_CLAIM_ATTEMPTS = 5
 
+/** Renewals before one effect, each of which came too late. */
+const MAX_RENEWALS = 5
+
 export class Ownership {
   readonly journal: JournalState
   readonly #options: OwnershipOptions
@@ -93,7 +97,7 @@ export class Ownership {
   /** Loss errors of this journal; a loop can see those of other journals, too. */
   readonly #losses = new WeakSet<HoldfastError>()
 
-  /** `onLost`: another driver has claimed, and the store has refused an owner without a loop. */
+  /** `onLost`: the store has refused an owner without a loop, because another driver has claimed, or a post of any owner, because it was erased. */
   constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
     this.#options = options
     this.#onLost = onLost
@@ -131,6 +135,23 @@ export class Ownership {
   get age(): number {
     const { at = Number.NEGATIVE_INFINITY } = grantOf(this.#state) ?? {}
     return this.#options.clock.elapsed() - at
+  }
+
+  get #isFresh(): boolean {
+    return this.age <= this.#options.leaseMs / 2
+  }
+
+  /** Renews a lease that is older than half of it (R4). Rejects if the store takes too long for that. */
+  freshen(): Promise<void> | undefined {
+    return this.#isFresh || !this.isOwner ? undefined : this.#renewInTime()
+  }
+
+  async #renewInTime(): Promise<void> {
+    const { key, leaseMs } = this.#options
+    for (let attempt = 1; this.isOwner && !this.#isFresh; attempt++) {
+      if (attempt > MAX_RENEWALS) throw slowLeaseError(key.contextId, leaseMs)
+      await this.renew()
+    }
   }
 
   /** Brings the journal up to date if it is known to be stale. */
@@ -423,7 +444,10 @@ export class Ownership {
   async #post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
     const receipt = await this.#write({ since: this.journal.newest, inbox: posts }).catch(
       (error: unknown) => {
-        throw this.#refusal(error)
+        const refusal = this.#refusal(error)
+        // No epoch decides that: an erased conversation has no owner.
+        if (this.isOwner && HoldfastError.is(error, 'erased')) this.#onLost(error)
+        throw refusal
       },
     )
     const owns = this.isOwner
@@ -449,10 +473,10 @@ export class Ownership {
     return persist(this.#options.store, request, this.#patience)
   }
 
-  /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). */
+  /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). An owner's is forgotten as it loses it. */
   #refusal(error: unknown): unknown {
     if (isLoss(error)) this.#losses.add(error)
-    if (HoldfastError.is(error, 'erased')) this.journal.forget()
+    if (HoldfastError.is(error, 'erased')) this.forget()
     return error
   }
 

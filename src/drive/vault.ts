@@ -3,6 +3,7 @@
  * are visible only to the turn that it begins, for the principal who sent it. They are dropped with the end of that turn,
  * whichever process drives it, and with the end of the caller's request, if no turn has got them by then.
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import { CallArguments, dataOf, redactEntry } from '../loop/index.ts'
 import {
@@ -23,6 +24,12 @@ interface PrincipalCredentials {
 /** `caller`: the identity of the request that they came with. */
 interface CallerCredentials extends PrincipalCredentials {
   readonly caller: object
+}
+
+/** `find`: the function of the config. `session`: the journal's now. */
+interface CredentialSource {
+  readonly find: ((principal: Principal) => MaybePromise<Credentials | undefined>) | undefined
+  readonly session: () => Pick<Session, 'turn' | 'open'>
 }
 
 export class Vault {
@@ -101,6 +108,18 @@ export class Vault {
     return current?.turn === turn && isSame(current.principal, principal) ? current.credentials : undefined
   }
 
+  /** Those that are here, or those that `find` has, kept while their turn is open. */
+  lookUp(principal: Principal, { session, find }: CredentialSource): MaybePromise<Credentials | undefined> {
+    const { turn } = session()
+    const here = this.of(turn, principal)
+    if (here !== undefined || find === undefined) return here
+    return chain(find(principal), (credentials) => {
+      const isOpen = session().open?.turn === turn
+      if (credentials !== undefined && isOpen) this.#current = { principal, credentials, turn }
+      return credentials
+    })
+  }
+
   /** The data of an entry without the running turn's secrets. */
   hide<T extends JsonObject>(type: string, data: T): T {
     const current = this.#current
@@ -123,11 +142,6 @@ export class Vault {
       if (data !== post.data) checkFiles(post.data['message'] as UserContent | undefined, secrets)
       return { ...post, data }
     })
-  }
-
-  /** Keeps credentials found elsewhere, for the rest of this turn. */
-  keep(turn: number, secrets: PrincipalCredentials): void {
-    this.#current = { ...secrets, turn }
   }
 
   #move(key: string, seq: number): void {

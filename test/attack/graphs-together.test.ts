@@ -85,7 +85,7 @@ describe.each(PLACES)('on %s', (_, place) => {
     held.resolve()
     const types: string[] = []
     for await (const { type } of following) types.push(type)
-    expect(types).toEqual(['node.end', 'graph.step', 'turn.end'])
+    expect(types).toEqual(['turn.start', 'graph.start', 'graph.step', 'node.end', 'graph.step', 'turn.end'])
     const [here, there] = await Promise.all([run.outcome, following.outcome])
     expect([here.turn, here.state, here.status]).toEqual([there.turn, there.state, there.status])
   })

@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { Agent, memoryStore } from '../../src/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import { bench, calls, gate, KEY, probe, until } from '../turn/kit.ts'
 
 it('a follower of a conversation that is erased is refused, and does not go round in circles', async () => {
   const store = memoryStore()
@@ -20,3 +21,19 @@ it('a follower of a conversation that is erased is refused, and does not go roun
   expect([first.error?.code, second.error?.code]).toEqual(['erased', 'erased'])
   expect(reads.mock.calls.length).toBeLessThan(20)
 })
+
+it.each([true, false])(
+  'the driver of a conversation that is erased is told so, also after a refused message (autoSave: %s)',
+  async (autoSave) => {
+    const held = gate()
+    const slow = probe('slow', () => held.promise)
+    const { agent, store } = bench({ script: [calls('slow'), 'Done'], tools: [slow], autoSave })
+    const turn = agent.executeTurn('Hi')
+    await until('the tool runs', () => slow.ran.length === 1)
+    await store.erase(KEY)
+    const steered = agent.executeTurn('And this', { whileBusy: 'steer' })
+    expect((await steered.outcome).error?.code).toBe('erased')
+    held.resolve()
+    expect((await turn.outcome).error?.code).toBe('erased')
+  },
+)

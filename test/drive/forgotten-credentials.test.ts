@@ -7,7 +7,8 @@ import { type ErrorCode, HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
-import { calls, KEY, probe, until } from '../turn/kit.ts'
+import type { Credentials } from '../../src/tool/index.ts'
+import { bench, calls, gate, KEY, probe, until } from '../turn/kit.ts'
 import { withMethods } from './refusing-store.ts'
 
 const FIRST = { credentials: { token: 'TOKEN-OF-THE-FIRST' } }
@@ -125,4 +126,28 @@ describe('a message that waits in the inbox leaves its credentials to nobody', (
     expect((await turn.outcome).error?.code).toBe('erased')
     expect(vault.hasUnclaimedCredentials).toBe(false)
   })
+})
+
+it('credentials that are found after their turn has ended are not those of the next turn', async () => {
+  const seen: unknown[] = []
+  const spy = probe('spy', (_, { credentials }) => {
+    seen.push(credentials['token'])
+    return 'ok'
+  })
+  const [first, second] = [gate<Credentials>(), gate<Credentials>()]
+  const found = [first, second]
+  const { agent, clock } = bench({
+    script: ({ prompt }) => (prompt.at(-1)?.role === 'tool' ? 'done' : calls('spy')),
+    tools: [spy],
+    credentials: () => found.shift()?.promise ?? { token: 'FOUND-LATER' },
+  })
+  const late = agent.executeTurn('First', { limits: { durationMs: 100 } })
+  await until('they are looked up', () => found.length === 1)
+  clock.advance(100)
+  expect(await late.outcome).toMatchObject({ limit: 'durationMs' })
+  const held = agent.executeTurn('Second', { auth })
+  await until('the turn runs', () => agent.turn !== undefined)
+  first.resolve({ token: 'FOUND-TOO-LATE' })
+  await held.outcome
+  expect(seen).toEqual([auth.credentials.token])
 })

@@ -120,7 +120,7 @@ const WRONG: readonly BrokenTable[] = [
   wrong('R4', 'driving · granted', 'as old as before', {
     setting: { ...ALONE, ticks: part },
     to: granted((grant) => grant),
-    sign: 'circles',
+    sign: 'uncaught',
   }),
   wrong('R4', 'driving · granted', 'younger than it is', {
     setting: { ...ALONE, ticks: part },
