@@ -26,6 +26,7 @@ import {
   type Tool,
 } from '../tool/index.ts'
 import { entriesSoFar } from './context-fill.ts'
+import { frozenInput } from './frozen-copy.ts'
 import { recordGrounds } from './grounding.ts'
 import { lastOf } from './last-of.ts'
 import { isReceivedOtherwise, type ReadyCall } from './ready-call.ts'
@@ -179,7 +180,7 @@ async function questionOf(
   if (decision?.decision === 'ask') return decision
   if (decision?.decision === 'allow' || tool.approve === 'never') return undefined
   const { principal } = await run.info()
-  const about = { tool: tool.name, input, principal, callId: call.callId }
+  const about = { tool: tool.name, input: frozenInput(input), principal, callId: call.callId }
   await run.credentials()
   const question = await run.within(
     approvalOf(tool, about, { secrets: run.secrets, onFailed: (message) => warn(run, message) }),
@@ -197,7 +198,7 @@ async function decidePolicies(
   const { origin } = tool
   const about = {
     tool: tool.name,
-    input,
+    input: frozenInput(input),
     principal,
     callId: call.callId,
     contextId,
@@ -219,7 +220,8 @@ function warn(run: TurnRun, message: string): void {
 }
 
 function previewRun(run: TurnRun, { tool, input }: ReadyCall): Parameters<typeof previewOf>[0] {
-  return { tool, input, timer: run.scope.timer, signal: run.cancelledOrTimedOut, secrets: run.secrets }
+  const { secrets, cancelledOrTimedOut: signal } = run
+  return { tool, input: frozenInput(input), timer: run.scope.timer, signal, secrets }
 }
 
 function deny(
