@@ -194,7 +194,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   async getState(
     where: ContextRef & { readonly contextId: string; readonly at?: number },
   ): Promise<GraphSnapshot<C> | undefined> {
-    checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: null } })
+    checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: { least: 0 } } })
     const session = await loadSession(this.#store, this.#key(where), where.at)
     return session.graph === undefined ? undefined : this.#snapshot(session)
   }
@@ -220,7 +220,11 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   async fork(
     where: ContextRef & { readonly contextId: string; readonly to: string; readonly at?: number },
   ): Promise<void> {
-    checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
+    checkOptions(where, {
+      place: 'fork()',
+      ...WHERE,
+      options: { ...WHERE.options, to: null, at: { least: 0 } },
+    })
     const { to, at } = where
     await forkContext(this.#store, this.#key(where), { contextId: to, ...defined({ at }) })
   }
@@ -232,7 +236,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   /** The nodes and edges used by a conversation's newest run, or by the run up to the end of `turn`. */
   async trace(where: ContextRef & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
-    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: null } })
+    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: { least: 1 } } })
     return traceRun(this.#store, this.#key(where), where.turn)
   }
 

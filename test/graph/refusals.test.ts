@@ -142,3 +142,13 @@ it.each([
   const { status, state } = await flow.answer(answers, where).outcome
   expect([status, state.said, paid]).toEqual(['completed', 'yes', 1])
 })
+
+it('an entry to read the state at is a number, and the error says so', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await flow.invoke({}, where)
+  for (const at of ['3', null, Number.NaN, -1])
+    await expect(flow.getState({ ...where, at: at as never })).rejects.toThrow(
+      /^at must be a number from 0 on, not /,
+    )
+  await expect(flow.trace({ ...where, turn: -1 })).rejects.toThrow('turn must be a number from 1 on, not -1.')
+})
