@@ -163,13 +163,11 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     checkOptions(where, { place: 'drive()', ...WHERE })
     const key = this.#key(where)
     const conversation = this.#conversation(key)
-    const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(conversation))
+    const leave = this.#enter(key, conversation)
     try {
       await conversation.drive()
     } finally {
-      live.delete(conversation)
-      if (live.size === 0) this.#live.delete(keyText(key))
+      leave()
       await conversation.close()
     }
   }
@@ -288,8 +286,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     const contextId = options?.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
     const conversation = this.#conversation(key)
-    const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(conversation))
+    const leave = this.#enter(key, conversation)
     let turn: ReturnType<GraphConversation['begin']>
     try {
       turn = begin(conversation)
@@ -307,11 +304,21 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       lastState: () => this.#stateOf(conversation.journal.session),
       done: async () => {
         await conversation.queuedRuns()
-        live.delete(conversation)
-        if (live.size === 0) this.#live.delete(keyText(key))
+        leave()
         await conversation.close()
       },
     })
+  }
+
+  /** Makes a run of this process known to `cancel` and `shutdown`, until the returned function is called. */
+  #enter(key: ContextKey, conversation: GraphConversation): () => void {
+    const name = keyText(key)
+    const live = this.#live.get(name) ?? new Set()
+    this.#live.set(name, live.add(conversation))
+    return () => {
+      live.delete(conversation)
+      if (live.size === 0) this.#live.delete(name)
+    }
   }
 
   #key({ contextId, owner }: ContextRef & { readonly contextId: string }): ContextKey {

@@ -66,7 +66,8 @@ function completion(messages: readonly Message[]): string | undefined {
   return results.findLast((result) => typeof result === 'string')
 }
 
-function contentText(content: UserContent): string {
+/** The text of a message; a file by its name. */
+export function contentText(content: UserContent): string {
   if (typeof content === 'string') return content
   return content
     .map((part) => (part.type === 'text' ? part.text : `[${part.name ?? part.mediaType}]`))

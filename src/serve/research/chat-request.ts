@@ -36,7 +36,9 @@ function topKIn({ top_k: topK = null }: Fields): number | null {
 function sessionIn({ session_id: sessionId = null }: Fields): string | undefined {
   if (sessionId === null) return undefined
   if (typeof sessionId === 'string' && isSession(sessionId)) return sessionId.normalize('NFC')
-  throw badRequest('session_id must have 1 to 128 letters, digits, "_", ".", ":" and "-", and be neither "." nor "..".')
+  throw badRequest(
+    'session_id must have 1 to 128 letters, digits, "_", ".", ":" and "-", and be neither "." nor "..".',
+  )
 }
 
 /** False for an id that no session can have. */
