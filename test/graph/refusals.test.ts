@@ -152,3 +152,17 @@ it('an entry to read the state at is a number, and the error says so', async () 
     )
   await expect(flow.trace({ ...where, turn: -1 })).rejects.toThrow('turn must be a number from 1 on, not -1.')
 })
+
+it.each([
+  ['an error that is returned', () => new Error('no luck')],
+  ['a date', () => new Date(0)],
+])('%s is no update of a node', async (_, update) => {
+  const flow = graph({ state: { said: value<unknown>() } })
+    .addNode('work', update as never)
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  await expect(flow.invoke({})).rejects.toThrow(
+    'Node work failed: Node work must give an object of channels, or nothing, not a value of type object.',
+  )
+})
