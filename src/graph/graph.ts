@@ -224,6 +224,8 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       options: { ...WHERE.options, to: null, at: { least: 0 } },
     })
     const { to, at } = where
+    if (to === undefined)
+      throw invalidOption('to', "is missing: write fork({ contextId, to: 'the name of the branch' })")
     await forkContext(this.#store, this.#key(where), { contextId: to, ...defined({ at }) })
   }
 

@@ -166,3 +166,11 @@ it.each([
     'Node work failed: Node work must give an object of channels, or nothing, not a value of type object.',
   )
 })
+
+it('a fork without a name says which option is missing', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await flow.invoke({}, where)
+  await expect(flow.fork({ ...where } as never)).rejects.toThrow(
+    "to is missing: write fork({ contextId, to: 'the name of the branch' }).",
+  )
+})
