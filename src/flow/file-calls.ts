@@ -51,7 +51,10 @@ export async function saveReport(
   throw new Error(`The report cannot be written to ${path}: ${resultText(written)}`)
 }
 
+/** The text of a result, or why the call failed. */
 export function resultText(result: ToolResultPart | undefined): string {
   const { output } = result ?? { output: 'It was not run.' }
-  return typeof output === 'string' ? output : JSON.stringify(output)
+  if (typeof output === 'string') return output
+  const { error } = Object(output) as { readonly error?: unknown }
+  return result?.status !== 'ok' && typeof error === 'string' ? error : JSON.stringify(output)
 }

@@ -13,7 +13,16 @@ import type {
 } from '../graph/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { contained } from '../loop/index.ts'
-import { defined, LOCAL_OWNER, limitText, type OptionSet, type Owner, type Usage } from '../protocol/index.ts'
+import {
+  defined,
+  HoldfastError,
+  LOCAL_OWNER,
+  limitText,
+  type OptionSet,
+  type Owner,
+  quote,
+  type Usage,
+} from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 
@@ -73,10 +82,14 @@ export async function runFlow<C extends Channels>(
   const { store = memoryStore(), contextId = systemIds.next('flow') } = options
   const graph = compile({ store, ...defined({ limits, telemetry, logger }) })
   const where = { contextId, ...defined({ owner }) }
+  const session = () => loadSession(store, { ...(owner ?? LOCAL_OWNER), contextId })
+  const { open, outcome: last, totals, graph: position } = await session()
+  if (position !== undefined && position.graph !== graph.name)
+    throw new HoldfastError('invalid-option', {
+      message: `The conversation ${quote(contextId)} is one of ${position.graph}, not of ${graph.name}. Give another contextId.`,
+    })
   const before = await graph.getState(where)
   if (before !== undefined) check?.(before.state, contextId)
-  const session = () => loadSession(store, { ...(owner ?? LOCAL_OWNER), contextId })
-  const { open, outcome: last, totals } = await session()
   if (before !== undefined && open === undefined && last === 'stop')
     return { state: before.state, ...DONE, usage: totals.usage, contextId }
   const run = graph.stream(before === undefined ? input : null, { ...where, ...defined({ signal }) })

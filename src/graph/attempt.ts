@@ -108,8 +108,8 @@ export class Attempt implements StepCaller {
 
   /** Usage of children that is not counted yet. */
   get usage(): Usage {
-    const counted = this.task.below ?? {}
-    const more = [...this.#children].map(([key, used]) => moreUsage(used, counted[key] ?? NO_USAGE))
+    const counted = new Map(Object.entries(this.task.below ?? {}))
+    const more = [...this.#children].map(([key, used]) => moreUsage(used, counted.get(key) ?? NO_USAGE))
     return more.reduce(addUsage, NO_USAGE)
   }
 

@@ -35,7 +35,7 @@ export function childNode(
 ): Pick<NodeDefinition, 'run' | 'inner'> {
   const { '~graph': inner, '~fromState': fromState = runnable } = runnable as Marked
   const isMapped = mapping.input !== undefined && mapping.output !== undefined
-  const own = isMapped ? mapping : ownMapping(channels, runnable)
+  const own = isMapped ? mapping : ownMapping(channels, runnable, mapping.input !== undefined)
   const { input = own.input, output = own.output } = mapping
   const child = mapping.input === undefined ? fromState : runnable
   const run = async (state: never, context: NodeContext): Promise<unknown> => {
@@ -45,9 +45,9 @@ export function childNode(
   return { run, ...defined({ inner }) }
 }
 
-function ownMapping(channels: Channels, runnable: Runnable<never, unknown>): Mapping {
+function ownMapping(channels: Channels, runnable: Runnable<never, unknown>, isOtherInput: boolean): Mapping {
   const { '~graph': inner, '~channel': channel } = runnable as Marked
-  if (inner !== undefined) return sharedChannels(channels, inner)
+  if (inner !== undefined) return sharedChannels(channels, inner, isOtherInput)
   if (channel !== undefined) return oneChannel(channels, channel)
   throw new HoldfastError('invalid-graph', {
     message: 'A node that is an agent needs { input: (state) => message, output: (text) => update }.',
@@ -67,15 +67,20 @@ function oneChannel(channels: Channels, channel: string): Mapping {
   }
 }
 
-function sharedChannels(channels: Channels, inner: GraphDefinition): Mapping {
+/** `isOtherInput`: the graph begins with the values of a mapping. */
+function sharedChannels(channels: Channels, inner: GraphDefinition, isOtherInput: boolean): Mapping {
   const shared = Object.keys(inner.channels).filter((channel) => Object.hasOwn(channels, channel))
   checkShared(shared, channels, inner)
   return {
     input: (state: JsonObject) => pick(state, shared),
     output: (after: JsonObject, state: JsonObject) => {
-      for (const channel of shared)
-        if (channels[channel]?.kind === 'list' && inner.kinds[channel] !== 'list')
-          checkAppended(`${channel} of ${inner.name}`, after[channel], state[channel])
+      for (const channel of shared) {
+        const kind = channels[channel]?.kind
+        const isOther = inner.kinds[channel] !== kind
+        const what = `${channel} of ${inner.name}`
+        if (kind === 'list' && (isOther || isOtherInput)) checkAppended(what, after[channel], state[channel])
+        if (kind === 'merge' && isOther && !isOtherInput) checkFields(what, after[channel], state[channel])
+      }
       return changesIn(pick(after, shared), state, channels)
     },
   }
@@ -85,8 +90,19 @@ function sharedChannels(channels: Channels, inner: GraphDefinition): Mapping {
 function checkAppended(channel: string, after: Json | undefined, before: Json | undefined): void {
   if (!Array.isArray(after) || !Array.isArray(before)) return
   if (isDeepStrictEqual(after.slice(0, before.length), before)) return
-  throw new HoldfastError('invalid-update', {
-    message: `${channel} has lost or changed items, but it is a list() in the graph above, which can only grow: write { input, output } to map the state.`,
+  throw cannotFollow(`${channel} has lost or changed items, but it is a list()`, 'which can only grow')
+}
+
+/** An update of an object to merge removes no field. */
+function checkFields(channel: string, after: Json | undefined, before: Json | undefined): void {
+  if (!isObject(after) || !isObject(before)) return
+  if (Object.keys(before).every((field) => Object.hasOwn(after, field))) return
+  throw cannotFollow(`${channel} has lost fields, but it is a merge()`, 'which keeps them')
+}
+
+function cannotFollow(what: string, why: string): HoldfastError {
+  return new HoldfastError('invalid-update', {
+    message: `${what} in the graph above, ${why}: write { input, output } to map the state.`,
   })
 }
 

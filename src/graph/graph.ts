@@ -163,13 +163,11 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     checkOptions(where, { place: 'drive()', ...WHERE })
     const key = this.#key(where)
     const conversation = this.#conversation(key)
-    const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(conversation))
+    const leave = this.#enter(key, conversation)
     try {
       await conversation.drive()
     } finally {
-      live.delete(conversation)
-      if (live.size === 0) this.#live.delete(keyText(key))
+      leave()
       await conversation.close()
     }
   }
@@ -194,7 +192,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   async getState(
     where: ContextRef & { readonly contextId: string; readonly at?: number },
   ): Promise<GraphSnapshot<C> | undefined> {
-    checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: null } })
+    checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: { least: 0 } } })
     const session = await loadSession(this.#store, this.#key(where), where.at)
     return session.graph === undefined ? undefined : this.#snapshot(session)
   }
@@ -220,8 +218,14 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   async fork(
     where: ContextRef & { readonly contextId: string; readonly to: string; readonly at?: number },
   ): Promise<void> {
-    checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
+    checkOptions(where, {
+      place: 'fork()',
+      ...WHERE,
+      options: { ...WHERE.options, to: null, at: { least: 0 } },
+    })
     const { to, at } = where
+    if (to === undefined)
+      throw invalidOption('to', "is missing: write fork({ contextId, to: 'the name of the branch' })")
     await forkContext(this.#store, this.#key(where), { contextId: to, ...defined({ at }) })
   }
 
@@ -232,7 +236,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   /** The nodes and edges used by a conversation's newest run, or by the run up to the end of `turn`. */
   async trace(where: ContextRef & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
-    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: null } })
+    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: { least: 1 } } })
     return traceRun(this.#store, this.#key(where), where.turn)
   }
 
@@ -284,8 +288,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     const contextId = options?.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
     const conversation = this.#conversation(key)
-    const live = this.#live.get(keyText(key)) ?? new Set()
-    this.#live.set(keyText(key), live.add(conversation))
+    const leave = this.#enter(key, conversation)
     let turn: ReturnType<GraphConversation['begin']>
     try {
       turn = begin(conversation)
@@ -303,11 +306,21 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       lastState: () => this.#stateOf(conversation.journal.session),
       done: async () => {
         await conversation.queuedRuns()
-        live.delete(conversation)
-        if (live.size === 0) this.#live.delete(keyText(key))
+        leave()
         await conversation.close()
       },
     })
+  }
+
+  /** Makes a run of this process known to `cancel` and `shutdown`, until the returned function is called. */
+  #enter(key: ContextKey, conversation: GraphConversation): () => void {
+    const name = keyText(key)
+    const live = this.#live.get(name) ?? new Set()
+    this.#live.set(name, live.add(conversation))
+    return () => {
+      live.delete(conversation)
+      if (live.size === 0) this.#live.delete(name)
+    }
   }
 
   #key({ contextId, owner }: ContextRef & { readonly contextId: string }): ContextKey {

@@ -21,7 +21,7 @@ import { type FinishedStep, type NextTargets, nextTargets } from './routes.ts'
 import { type GraphScope, Run } from './run.ts'
 import { begin, startQueued } from './start-run.ts'
 import { stateView } from './state-view.ts'
-import { runTasks } from './tasks.ts'
+import { noSuchNode, runTasks } from './tasks.ts'
 import { joinStep } from './update.ts'
 
 /** One turn of a graph, new or open. */
@@ -103,6 +103,11 @@ function endStep(run: Run): void {
 
 /** Applies the updates of the step, whatever limit is reached; then starts the next step or ends the run. */
 async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerator<Batch, void> {
+  const gone = removedNode(run)
+  if (gone !== undefined) {
+    endRun(run, 'failed', { error: { ...noSuchNode(gone), node: gone } })
+    return
+  }
   settleEffects(run)
   const { state, changes } = joinStep(run.graph, run.position)
   const next = await targetsFrom(run, state)
@@ -119,6 +124,11 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
   appendStep(run, { next, changes })
   if (isOver) finish(run, next)
   if (run.session.open?.turn === turn) yield run.commit('tools')
+}
+
+/** A node of the last step that the code no longer has: without its edges, the run would end as if it were complete. */
+function removedNode({ graph, position: { tasks } }: Run): string | undefined {
+  return tasks.find(({ node }) => !graph.nodes.has(node))?.node
 }
 
 /**

@@ -50,8 +50,7 @@ interface TaskRun {
 async function runTask(run: Run, { queue, task, credentials }: TaskRun): Promise<void> {
   const node = run.graph.nodes.get(task.node)
   if (node === undefined) {
-    const message = `The graph has no node ${task.node} any more. Add it again, or give the graph a new input.`
-    queue.append(() => appendFailure(run, task, { error: { code: 'no-such-node', message, next: 'fail' } }))
+    queue.append(() => appendFailure(run, task, { error: { ...noSuchNode(task.node), next: 'fail' } }))
     return
   }
   const attempt = new Attempt({ run, queue, task, node, credentials })
@@ -70,6 +69,12 @@ async function runTask(run: Run, { queue, task, credentials }: TaskRun): Promise
   )
   attempt.close()
   queue.append(() => appendEnd(run, attempt, end))
+}
+
+/** The error of a run whose node a deploy has removed or renamed. */
+export function noSuchNode(node: string): { readonly code: string; readonly message: string } {
+  const message = `The graph has no node ${node} any more. Add it again, or give the graph a new input.`
+  return { code: 'no-such-node', message }
 }
 
 function nodeTool(run: Run, attempt: Attempt): Tool {
@@ -155,7 +160,8 @@ type Next = { readonly next: 'fail' } | { readonly next: 'retry'; readonly waitM
 
 function nextAttempt({ retry }: NodeDefinition, { failures }: GraphTask, thrown: unknown): Next {
   if (failures + 1 >= retry.attempts || !isRetryable(retry, thrown)) return { next: 'fail' }
-  const waitMs = Math.min(retry.maxWaitMs, retry.waitMs * retry.factor ** failures)
+  // No wait stays none: zero times infinity is no number.
+  const waitMs = retry.waitMs === 0 ? 0 : Math.min(retry.maxWaitMs, retry.waitMs * retry.factor ** failures)
   return { next: 'retry', waitMs }
 }
 

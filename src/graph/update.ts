@@ -27,7 +27,7 @@ export function checkedUpdate(
   raw: unknown,
 ): JsonObject {
   if (raw === undefined || raw === null) return {}
-  if (typeof raw !== 'object' || Symbol.iterator in raw || Symbol.asyncIterator in raw)
+  if (typeof raw !== 'object' || Symbol.iterator in raw || Symbol.asyncIterator in raw || isNoUpdate(raw))
     throw invalid(
       'invalid-update',
       `${source} must give an object of channels, or nothing, not ${quote(raw)}`,
@@ -57,6 +57,11 @@ export function checkedUpdate(
     update[channel] = kind === 'list' && !Array.isArray(json) ? [json] : json
   }
   return update
+}
+
+/** An error that was returned, a date, a promise: without fields they would be an empty update. */
+function isNoUpdate(raw: object): boolean {
+  return Object.keys(raw).length === 0 && Object.prototype.toString.call(raw) !== '[object Object]'
 }
 
 /**

@@ -306,8 +306,9 @@ function normalForm(normalize: (id: string) => unknown): (id: string) => string 
   }
 }
 
-function anchored(pattern: RegExp): RegExp {
-  return new RegExp(`^(?:${pattern.source})$`, pattern.flags)
+/** Without the flag m, by which one line of a text would do. */
+function anchored({ source, flags }: RegExp): RegExp {
+  return new RegExp(`^(?:${source})$`, flags.replace('m', ''))
 }
 
 function calledOf(name: string, nouns: NonNullable<EntityOptions['called']>): Record<string, Called> {

@@ -192,11 +192,10 @@ function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
  */
 function ungrounded(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
   const { given, path } = found
+  const home = placeText(path)
+  const here = grounds.filter((ground) => isBelow(home, ground.path))
   const isGood = (value: Json): boolean =>
-    grounds.some(
-      ({ entity, id, path: place }) =>
-        isBelow(placeText(path), place) && isSameId(entities.get(entity), id, value),
-    )
+    here.some(({ entity, id }) => isSameId(entities.get(entity), id, value))
   const parts = typeof given === 'object' && given !== null ? partsOf(given, path) : [{ given, path }]
   return parts.some((part) => isGood(part.given)) ? [] : parts.map((part) => ({ ...found, ...part }))
 }
@@ -217,15 +216,14 @@ function merged(written: Judgement, changed: Judgement, found: readonly FoundId[
     ...(changed.kind === 'refused' ? changed.refusals : []).map(({ path }) => path),
     ...(changed.kind === 'ask' ? changed.asks : []).map(({ path }) => path),
   ])
-  const places = found.map(({ path }) => placeText(path))
+  const byPlace = new Map(found.map(({ path }) => [placeText(path), path]))
+  const places = [...byPlace.keys()]
   const isRepaired = ({ path, reason }: Refusal): boolean => {
     if (reason === 'several') return false
     const below = places.filter((place) => isBelow(path, place))
     return below.length > 0 && below.every((place) => !bad.has(place))
   }
   const first = written.kind === 'refused' ? written.refusals.filter((one) => !isRepaired(one)) : []
-  const pathOf = (ground: Ground): Path =>
-    found.find(({ path }) => placeText(path) === ground.path)?.path ?? []
   const isNew = ({ path }: { readonly path: string }): boolean =>
     !first.some((one) => isBelow(one.path, path))
   const refusals = [...first, ...(changed.kind === 'refused' ? changed.refusals.filter(isNew) : [])]
@@ -236,8 +234,8 @@ function merged(written: Judgement, changed: Judgement, found: readonly FoundId[
   const judged = {
     args: written.args,
     grounds: [
-      ...written.grounds.filter(({ path }) => !places.includes(path)),
-      ...changed.grounds.map((ground) => saidAt(ground, pathOf(ground), written.args)),
+      ...written.grounds.filter(({ path }) => !byPlace.has(path)),
+      ...changed.grounds.map((ground) => saidAt(ground, byPlace.get(ground.path) ?? [], written.args)),
     ],
     warnings: [...written.warnings.filter((one) => !isRepaired(one)), ...changed.warnings],
   }

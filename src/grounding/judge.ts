@@ -6,7 +6,8 @@ import { defined, type Ground, type Json, type JsonObject } from '../protocol/in
 import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
 import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
-import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
+import { type FoundId, idsIn, placesOf, placeText, withIds, writtenAt } from './marks.ts'
+import { ParentIds } from './parent-ids.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { joinedKey, keyValues, textOf } from './rows.ts'
 import { type NearMatches, nearMatches, nearOfParent } from './suggestions.ts'
@@ -40,18 +41,22 @@ export async function judgeCall(
 ): Promise<Judgement> {
   const places = composeKeys(call.found ?? idsIn(call.parameters, call.args), judging.entities)
   const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
-  const judged: JudgedId[] = []
+  const judged = new Map<PlacedId, JudgedId>()
+  const parents = new ParentIds()
   const byDepth = places.length < 2 ? places : places.toSorted((a, b) => depth(a) - depth(b))
   for (const found of byDepth) {
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     const isOff = entities.some(({ policy }) => policy === 'off')
-    const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
+    const beside = (entity: string): readonly string[] => parents.beside(found.path, entity)
     const inCall = places.length < 2 ? judging : { ...judging, beside }
     const verdict = isOff ? undefined : await judgeAny(found, inCall, above)
-    judged.push({ found, entities, verdict })
+    judged.set(found, { found, entities, verdict })
+    // A refused parent is reported once, at its own path.
+    const given = verdict?.kind === 'ask' ? undefined : textOf(found.given)
+    const id = verdict?.kind === 'ok' ? verdict.id : given
+    if (id !== undefined && places.length > 1) parents.add(found, id)
   }
-  const inOrder =
-    byDepth === places ? judged : places.flatMap((place) => judged.filter(({ found }) => found === place))
+  const inOrder = places.flatMap((place) => judged.get(place) ?? [])
   return judgementOf({ ...call, judged: inOrder }, judging, above)
 }
 
@@ -97,6 +102,8 @@ interface PlacedId extends FoundId {
 export function composeKeys(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
   if (found.every(({ part }) => part === undefined)) return found
   const places: PlacedId[] = []
+  const homeOf = ({ entities: [name], path }: FoundId): string => JSON.stringify([name, ...path.slice(0, -1)])
+  const homes = Map.groupBy(found, homeOf)
   const done = new Set<string>()
   for (const one of found) {
     const [name = ''] = one.entities
@@ -105,13 +112,10 @@ export function composeKeys(found: readonly FoundId[], entities: Entities): read
       places.push(one)
       continue
     }
-    const container = JSON.stringify([name, ...one.path.slice(0, -1)])
-    if (done.has(container)) continue
-    done.add(container)
-    const siblings = found.filter(
-      (other) => JSON.stringify([other.entities[0], ...other.path.slice(0, -1)]) === container,
-    )
-    const parts = key.flatMap((part) => siblings.find((other) => other.part === part) ?? [])
+    const home = homeOf(one)
+    if (done.has(home)) continue
+    done.add(home)
+    const parts = key.flatMap((part) => homes.get(home)?.find((other) => other.part === part) ?? [])
     // A label or a position could not be split again.
     places.push({
       ...one,
@@ -125,28 +129,6 @@ export function composeKeys(found: readonly FoundId[], entities: Entities): read
 
 function depthOf(entity: Entity | undefined): number {
   return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
-}
-
-/** The ids of an entity in the nearest object around a path, or inside of it. Destinations are no parents. */
-function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]): readonly string[] {
-  const home = containerOf(place)
-  const near = judged.flatMap(({ found, verdict }) => {
-    const [inner, outer] = [containerOf(found), home].toSorted((a, b) => b.length - a.length) as [Path, Path]
-    const isAround = outer.every((step, at) => inner[at] === step)
-    // A refused parent is reported once, at its own path.
-    const given = verdict?.kind === 'ask' ? undefined : textOf(found.given)
-    const id = verdict?.kind === 'ok' ? verdict.id : given
-    const isParent = found.entities.includes(entity) && !found.isDestination
-    return isAround && isParent && id !== undefined ? [{ id, depth: outer.length }] : []
-  })
-  const nearest = Math.max(...near.map(({ depth }) => depth))
-  return near.filter(({ depth }) => depth === nearest).map(({ id }) => id)
-}
-
-/** The object or list that contains a path. */
-function containerOf({ path }: FoundId): Path {
-  const name = path.findLastIndex((step) => typeof step === 'string')
-  return path.slice(0, Math.max(0, name))
 }
 
 /** An id that may belong to several entities must be good for one of them. */

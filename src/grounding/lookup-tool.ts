@@ -119,7 +119,7 @@ export function lookupTool<Row>(
 
 /** Rows without any id are a mistake in `fields`: reporting `empty` would be wrong. */
 function emptyResult<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
-  const [row] = rows
+  const [row] = Symbol.iterator in rows ? rows : Object.values(rows)
   if (row === undefined) return { outcome: 'empty' }
   const names = typeof row === 'object' && row !== null ? Object.keys(row).join(', ') : typeof row
   throw invalidOption(
@@ -188,7 +188,9 @@ function isPartWithTypos(name: string, label: string): boolean {
   return words.some((_, at) => isTypoOf(name, words.slice(at, at + length).join(' ')))
 }
 
-function foundResult({ outcome, rows }: Matches, most: number): LookupResult {
+function foundResult({ outcome, rows: found }: Matches, most: number): LookupResult {
+  // Joined tables and other names give a thing twice, which is no choice.
+  const rows = [...Map.groupBy(found, ({ id }) => id).values()].flatMap(([first]) => first ?? [])
   const [first] = rows
   if (rows.length === 1 && first !== undefined) return { outcome, ...candidate(first) }
   const more = rows.length - most

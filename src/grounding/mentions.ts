@@ -42,8 +42,10 @@ export function writtenAs(text: string, id: string, rules: WritingRules): string
 /** All whole tokens of a text that fit a pattern, each once. */
 export function matchesIn(text: string, pattern: RegExp | undefined): readonly string[] {
   if (pattern === undefined) return []
-  // The entity's pattern is anchored.
-  const inner = pattern.source.replace(/^\^\(\?:([\s\S]*)\)\$$/, '$1')
+  // The entity's pattern is anchored, and its author may have done so, too.
+  const inner = pattern.source
+    .replace(/^\^\(\?:([\s\S]*)\)\$$/, '$1')
+    .replace(ANCHOR, (part) => (part === '^' || part === '$' ? '' : part))
   const found = new Set<string>()
   for (const { 0: match, index } of text
     .slice(0, LONGEST_TEXT)
@@ -52,6 +54,8 @@ export function matchesIn(text: string, pattern: RegExp | undefined): readonly s
   return [...found]
 }
 
+/** The anchors at the ends of alternatives; escapes and classes are met, too, and stay. */
+const ANCHOR = /\\[^]|\[(?:\\[^]|[^\]\\])*\]|(?<=^|\||\((?:\?:)?)\^|(?<!\(\?[=!])\$(?=$|\||\))/g
 const LONGEST_TEXT = 20_000
 
 function standsIn(text: string, id: string, isMeant: (place: Span) => boolean): boolean {

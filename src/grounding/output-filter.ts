@@ -49,6 +49,11 @@ class KnownIds {
     this.#lengths = [...new Set(this.#sorted.map((id) => id.length))].toSorted((a, b) => b - a)
   }
 
+  /** The length of the longest id. */
+  get longest(): number {
+    return this.#lengths[0] ?? 0
+  }
+
   /** The longest id at a position, as a whole word. */
   at(text: string, from: number): Sighting | undefined {
     for (const length of this.#lengths) {
@@ -79,9 +84,13 @@ const NAMED = /(?:(?:^|[^\p{L}\p{N}_-])(?:identifiant|uuid|id)s?\s{0,2}[:=#]?\s{
 const NAMES: readonly string[] = ['identifiants', 'uuids', 'ids']
 /** The longest lookback, for `identifiant : `. */
 const LOOKED_BACK = 24
+/** An opening bracket, a name and the blanks around an id. */
+const LONGEST_AROUND = 40
 
 class Pass {
   readonly #known: KnownIds
+  /** The characters that a decision depends on: a long piece is not read to its end for each of its brackets. */
+  readonly #most: number
   readonly #replace: (sighting: Sighting) => string
   #held = ''
   /** The last characters read. */
@@ -89,6 +98,7 @@ class Pass {
 
   constructor(known: KnownIds, replace: (sighting: Sighting) => string) {
     this.#known = known
+    this.#most = known.longest + LONGEST_AROUND
     this.#replace = replace
   }
 
@@ -109,7 +119,7 @@ class Pass {
 
   /** True if the next piece may change the decision here. */
   #isOpen(text: string, at: number): boolean {
-    const rest = text.slice(at)
+    const rest = text.slice(at, at + this.#most)
     if (/^\s{1,3}$/.test(rest)) return true
     const opening = OPENING.exec(rest)?.[0]
     if (opening !== undefined) {

@@ -76,7 +76,10 @@ ${numbered([
 3. Recherche par nom (les outils qui trouvent) : si aucune des deux sources précédentes ne suffit.`,
 }
 
-const LANGUAGES: Readonly<Record<string, GroundingWords>> = { en: ENGLISH, fr: FRENCH }
+const LANGUAGES: ReadonlyMap<string, GroundingWords> = new Map([
+  ['en', ENGLISH],
+  ['fr', FRENCH],
+])
 
 export interface WordsOptions {
   /** Such as `fr` or `fr-CA`. Default: English, also for unknown languages. */
@@ -85,7 +88,7 @@ export interface WordsOptions {
 }
 
 export function wordsFor({ language = 'en', words = {} }: WordsOptions): GroundingWords {
-  return { ...(LANGUAGES[baseOf(language)] ?? ENGLISH), ...words }
+  return { ...(LANGUAGES.get(baseOf(language)) ?? ENGLISH), ...words }
 }
 
 /** The rules for the system prompt of an agent with these entities. */
@@ -104,9 +107,9 @@ function numbered(lines: readonly string[]): string {
 
 /** The nouns of an entity in a language, or else in English. */
 export function calledIn(entity: Pick<Entity, 'name' | 'called'>, language = 'en'): Called {
-  return (
-    entity.called[language] ?? entity.called[baseOf(language)] ?? entity.called['en'] ?? { one: entity.name }
-  )
+  // A caller names the language, so it may be any text.
+  const known = new Map(Object.entries(entity.called))
+  return known.get(language) ?? known.get(baseOf(language)) ?? known.get('en') ?? { one: entity.name }
 }
 
 function capital(text: string): string {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { type ExplorationOptions, exploration } from '../../src/entry/flows.ts'
 import { categoryOf, inventoryFrom, tierOf } from '../../src/flow/exploration/inventory.ts'
 import { memoryStore, type Store } from '../../src/index.ts'
-import { ScriptedModel } from '../../src/testing/index.ts'
+import { faultyStore, ScriptedModel } from '../../src/testing/index.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -191,5 +191,35 @@ test('names have categories; a name that looks like a size is a name', () => {
   expect(inventoryFrom(listing, options).map(({ path, bytes }) => [path, bytes])).toEqual([
     ['a (1 bytes).md', 2],
     ['n\nl', 1],
+  ])
+})
+
+test('a folder that cannot be listed is no empty folder: nothing is written about it', async () => {
+  const model = new ScriptedModel(['report'])
+  const cwd = folder(FILES)
+  // The first append comes after the options were checked, and before the folder is listed.
+  const removing = (_: unknown, append: number): boolean => {
+    if (append === 1) rmSync(cwd, { recursive: true, force: true })
+    return false
+  }
+  const store = faultyStore(memoryStore(), [{ at: removing, how: 'stall', when: 'before' }])
+  const { ended, reason } = await exploration({ model, cwd, store })
+  expect([ended, reason, model.calls.length]).toEqual([
+    'failed',
+    'The folder cannot be listed: "." does not exist. List the folder to see what is there.',
+    0,
+  ])
+})
+
+test('a report that cannot be written says why, in words', async () => {
+  const model = new ScriptedModel(['notes', 'report'])
+  const { ended, reason } = await exploration({
+    model,
+    cwd: folder({ 'a.md': 'x' }),
+    reportPath: '../out.md',
+  })
+  expect([ended, reason]).toEqual([
+    'failed',
+    'The report cannot be written to ../out.md: "../out.md" is outside of the working folder. Give a path inside of it.',
   ])
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type ReflexionOptions, reflexion } from '../../src/entry/flows.ts'
+import { exploration, type ReflexionOptions, reflexion } from '../../src/entry/flows.ts'
 import { memoryStore } from '../../src/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 
@@ -94,6 +94,25 @@ describe('reflexion', () => {
     expect(prompt(1)).toContain('[1] bad\\nThe search failed: no network')
     expect(prompt(1).length).toBeLessThan(5000)
     expect(prompt(1)).toContain('BEGIN')
+  })
+
+  test.each([
+    [['x', 'y'], 'a list'],
+    [undefined, 'undefined'],
+  ])('a search that returns no text, but %j, says so', async (found, what) => {
+    const { run } = reflect([draft('a', ['q1']), revision('b', [])], { search: () => found as never })
+    expect((await run()).searches).toEqual([
+      { query: 'q1', found: `The search failed: search() must return a text, not ${what}.` },
+    ])
+  })
+
+  test('a conversation of another flow is refused', async () => {
+    const { run, store } = reflect([draft('a', [])])
+    await run()
+    const model = new ScriptedModel([])
+    await expect(exploration({ model, store, contextId: 'x' })).rejects.toThrow(
+      'The conversation "x" is one of reflexion, not of exploration. Give another contextId.',
+    )
   })
 
   test('a conversation keeps its question: another one is refused', async () => {

@@ -1,5 +1,5 @@
 /** Options of the task agent: each has an effect, or is refused; keys go to the model that they belong to. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -111,4 +111,28 @@ test('a completion tool of your own needs the argument that carries the answer',
     }).run('Do it')
   expect(await run('result')).toMatchObject({ ended: 'verified', finalAnswer: 'A' })
   await expect(run('answer')).rejects.toThrow('attempt_completion has no argument "result"')
+})
+
+test('a task runs once its folder is there, also after a call that missed it', async () => {
+  const cwd = join(mkdtempSync(join(tmpdir(), 'holdfast-task-')), 'later')
+  const agent = new TaskAgent({
+    model: new ScriptedModel(['P', done('A'), verdict(true)]),
+    cwd,
+    verbose: false,
+  })
+  await expect(agent.run('Do it')).rejects.toThrow('Create it first.')
+  mkdirSync(cwd)
+  expect((await agent.run('Do it')).ended).toBe('verified')
+  rmSync(join(cwd, '..'), { recursive: true })
+})
+
+test('resume and answer take no second contextId', async () => {
+  const agent = new TaskAgent({ model: new ScriptedModel([]), tools: [], verbose: false })
+  const options = { contextId: 'other' } as never
+  await expect(agent.resume('task', options)).rejects.toThrow(
+    'resume() has no "contextId". Write the id as the first argument instead.',
+  )
+  await expect(agent.answer('task', {}, options)).rejects.toThrow(
+    'answer() has no "contextId". Write the id as the first argument instead.',
+  )
 })

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { TaskAgent } from '../../src/entry/flows.ts'
 import { defineTool, type Tool } from '../../src/index.ts'
+import { tokenCounter } from '../../src/model/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { call, calls, done, verdict } from './kit.ts'
 
@@ -113,4 +114,22 @@ describe.each([true, false])('the todo list with planning: %s', (planning) => {
     )
     expect(lists).toEqual(['1. [x] Look\n2. [ ] Leap', '', ''])
   })
+})
+
+test('no prompt is longer than maxContextTokens, however much the earlier rounds have said', async () => {
+  const most = 1500
+  const round = ['The plan', done('word '.repeat(400)), verdict(true)]
+  const model = new ScriptedModel([...round, ...round, ...round, ...round, ...round, ...round])
+  const agent = new TaskAgent({ model, tools: [note], verbose: false, maxContextTokens: most })
+  for (let at = 1; at <= 6; at++) await agent.run(`Task ${at}. ${'thing '.repeat(150)}`, { contextId: 'c' })
+  const counter = await tokenCounter()
+  const lengths = model.calls.map(({ prompt }) =>
+    prompt
+      .map(({ content }) => counter.text(typeof content === 'string' ? content : JSON.stringify(content)))
+      .reduce((sum, each) => sum + each),
+  )
+  expect(lengths.filter((length) => length > most)).toEqual([])
+  const [system] = model.calls.at(-3)?.prompt ?? []
+  expect(system?.content).toContain(`Task 6. ${'thing '.repeat(150).trim()}`)
+  expect(system?.content).toContain('## Earlier tasks of this conversation')
 })

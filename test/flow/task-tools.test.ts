@@ -3,7 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { TaskAgent, type TaskAgentConfig } from '../../src/entry/flows.ts'
+import { defineTool } from '../../src/index.ts'
 import { approvalPolicy } from '../../src/plugin/index.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -76,5 +78,26 @@ test('a policy lets it run without a question, from the plan to the verdict', as
     ...['user', 'program'],
     ...['list_files', 'read_file', 'write_to_file', 'attempt_completion'].flatMap(round),
     'program',
+  ])
+})
+
+test('a criterion counts the exit code that a tool of your own returns', async () => {
+  const codes = [1, 0]
+  const sandbox = defineTool({
+    name: 'execute_command',
+    description: 'Runs a command in a sandbox.',
+    input: z.object({ command: z.string() }),
+    run: () => ({ exitCode: codes.shift() ?? null, stdout: 'the tests' }),
+  })
+  const model = new ScriptedModel(['P', done('A'), 'P2', done('B')])
+  const criteria = [{ name: 'tests', command: 'npm test' }]
+  const config = { model, tools: [sandbox], criteria, verifierModel: null, verbose: false }
+  const { ended, attempts } = await new TaskAgent(config).run('Do it')
+  expect([ended, attempts.map(({ isVerified, evidence }) => [isVerified, evidence])]).toEqual([
+    'verified',
+    [
+      [false, ['tests failed: the tests']],
+      [true, ['tests passed: the tests']],
+    ],
   ])
 })

@@ -149,3 +149,17 @@ it('an attempt goes on with the turn that an earlier one cancelled when its time
   const { status, error, state } = await run.outcome
   expect([status, error, state.answer, started]).toEqual(['completed', undefined, 'Done.', 1])
 })
+
+it.each(['constructor', '__proto__', 'k'])(
+  'the usage below a run with the key %s counts for the run',
+  async (key) => {
+    const model = new ScriptedModel(['Done.'])
+    const flow = graph({ state: { answer: value<string>() } })
+      .addNode('clerk', async (_, { run }) => ({ answer: await run(key, agentNode({ model }), 'Try.') }))
+      .addEdge(START, 'clerk')
+      .addEdge('clerk', END)
+      .compile()
+    const { usage } = await flow.invoke({}, where)
+    expect([usage.inputTokens > 0, usage.outputTokens > 0]).toEqual([true, true])
+  },
+)

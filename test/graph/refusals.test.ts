@@ -142,3 +142,35 @@ it.each([
   const { status, state } = await flow.answer(answers, where).outcome
   expect([status, state.said, paid]).toEqual(['completed', 'yes', 1])
 })
+
+it('an entry to read the state at is a number, and the error says so', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await flow.invoke({}, where)
+  for (const at of ['3', null, Number.NaN, -1])
+    await expect(flow.getState({ ...where, at: at as never })).rejects.toThrow(
+      /^at must be a number from 0 on, not /,
+    )
+  await expect(flow.trace({ ...where, turn: -1 })).rejects.toThrow('turn must be a number from 1 on, not -1.')
+})
+
+it.each([
+  ['an error that is returned', () => new Error('no luck')],
+  ['a date', () => new Date(0)],
+])('%s is no update of a node', async (_, update) => {
+  const flow = graph({ state: { said: value<unknown>() } })
+    .addNode('work', update as never)
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  await expect(flow.invoke({})).rejects.toThrow(
+    'Node work failed: Node work must give an object of channels, or nothing, not a value of type object.',
+  )
+})
+
+it('a fork without a name says which option is missing', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await flow.invoke({}, where)
+  await expect(flow.fork({ ...where } as never)).rejects.toThrow(
+    "to is missing: write fork({ contextId, to: 'the name of the branch' }).",
+  )
+})

@@ -283,6 +283,25 @@ describe('a node that fails', () => {
     ])
   })
 
+  it('does not wait where no wait is wanted, however often it is tried', async () => {
+    const run = graph({ state })
+      .addNode(
+        'bad',
+        (_, { attempt }) => {
+          if (attempt < 4) throw new Error('again')
+        },
+        { retry: { attempts: 4, waitMs: 0, factor: 1e200 } },
+      )
+      .addEdge(START, 'bad')
+      .addEdge('bad', END)
+      .compile()
+      .stream({})
+    const waits: unknown[] = []
+    for await (const event of run)
+      if (event.type === 'node.end' && event.data.error !== undefined) waits.push(event.data.error['waitMs'])
+    expect(waits).toEqual([0, 0, 0])
+  })
+
   it('fails the run when it may not be tried any more; null tries again and keeps what others have done', async () => {
     const { flow, tried } = failing(1, 2)
     const failed = await flow.stream({}, { contextId: 'c' }).outcome

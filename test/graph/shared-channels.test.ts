@@ -106,3 +106,46 @@ describe('a shared channel of another kind', () => {
     expect(state).toEqual({ notes: ['one', 'two'], marks: { a: 1, b: 2 } })
   })
 })
+
+describe('a channel that another mapping or another kind could lose parts of', () => {
+  const appending = graph({ state: { items: list<string>() } })
+    .addNode('append', () => ({ items: 'y' }))
+    .addEdge(START, 'append')
+    .addEdge('append', END)
+    .compile()
+
+  it('is refused for a list that began with other items, because of a mapped input alone', async () => {
+    const flow = graph({ state: { items: list<string>() } })
+      .addNode('inner', appending, { input: () => ({ items: ['x'] }) })
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile()
+    expect((await flow.invoke({})).state).toEqual({ items: ['x', 'y'] })
+    const { error, state } = await flow.stream({ items: ['a', 'b'] }).outcome
+    expect([error?.code, error?.message, state]).toEqual([
+      'invalid-update',
+      'items of graph has lost or changed items, but it is a list() in the graph above, which can only grow: write { input, output } to map the state.',
+      { items: ['a', 'b'] },
+    ])
+  })
+
+  it('is refused for a merge() whose fields a value() has dropped', async () => {
+    const replacing = graph({ state: { marks: value<Record<string, number>>({}) } })
+      .addNode('set', ({ marks }) => ({ marks: 'b' in marks ? { a: 5 } : { ...marks, c: 1 } }))
+      .addEdge(START, 'set')
+      .addEdge('set', END)
+      .compile()
+    const flow = graph({ state: { marks: merge<Record<string, number>>({}) } })
+      .addNode('inner', replacing)
+      .addEdge(START, 'inner')
+      .addEdge('inner', END)
+      .compile()
+    expect((await flow.invoke({ marks: { a: 1 } })).state).toEqual({ marks: { a: 1, c: 1 } })
+    const { error, state } = await flow.stream({ marks: { a: 1, b: 2 } }).outcome
+    expect([error?.code, error?.message, state]).toEqual([
+      'invalid-update',
+      'marks of graph has lost fields, but it is a merge() in the graph above, which keeps them: write { input, output } to map the state.',
+      { marks: { a: 1, b: 2 } },
+    ])
+  })
+})

@@ -203,3 +203,14 @@ describe('the rules in the system prompt', () => {
     expect(tokens).toBeLessThanOrEqual(300)
   })
 })
+
+it.each(['constructor', 'toString', '__proto__', 'xx'])(
+  'a language that nobody speaks, such as %s, is English',
+  (language) => {
+    const options = { entities, now: NOW, language }
+    expect(stateBlock([active(champigny)], options)).toBe(
+      stateBlock([active(champigny)], { entities, now: NOW }),
+    )
+    expect(groundingRules(entities, { language })).toBe(groundingRules(entities, {}))
+  },
+)

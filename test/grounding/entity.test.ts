@@ -130,3 +130,10 @@ describe('what is chosen', () => {
     expect(unexpired([value], entities, -99 * HOUR)).toEqual([value])
   })
 })
+
+it('a pattern with the flag m fits whole ids, and no text that has one in a line', () => {
+  const { pattern } = entity('order', { pattern: /^ord_\d{4}$/im })
+  expect(
+    ['ord_6666', 'ORD_6666', 'Hello\nord_6666', 'ord_6666\n'].map((text) => pattern?.test(text)),
+  ).toEqual([true, true, false, false])
+})

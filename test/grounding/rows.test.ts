@@ -16,6 +16,20 @@ const ids = (seen: readonly { entity: string; id: string; label?: string; parent
 
 describe('rows of an entity', () => {
   it.each([
+    [/^#W\d{4}$/, ['#W1234', '#W5678']],
+    [/^#W\d{4}$|^(?:R-\d+)$/, ['#W1234', '#W5678', 'R-7']],
+    [/(^#W1234$)|(?!$)R-[\^$\d]+/, ['#W1234', 'R-7']],
+    [/\$\d+/, ['$5']],
+  ])('with matches, take ids of a pattern that is anchored already: %s', (pattern, expected) => {
+    const anchored = entity('order', { pattern })
+    const seen = anchored.rows('Your orders #W1234 and #W5678, and R-7 for $5 .', {
+      id: '$value',
+      matches: true,
+    })
+    expect(seen.map(({ id }) => id)).toEqual(expected)
+  })
+
+  it.each([
     ['bare texts', ['#W1', '#W2'], { id: '$value' }, ['order #W1', 'order #W2']],
     ['bare numbers', [1, 2], { id: '$value' }, ['order 1', 'order 2']],
     [

@@ -28,6 +28,25 @@ describe('a tool that finds things', () => {
   const tool = lookupTool(project, () => rows, { fields })
   const found = (name: string) => tool.run({ name }, fakeToolContext())
 
+  it('finds a thing once, whatever its rows', async () => {
+    const twice = [
+      { id: 1, label: 'Bureau' },
+      { id: 1, label: 'Bureau Nord' },
+      { id: 1, label: 'Bureau' },
+    ]
+    const one = { id: '1', label: 'Bureau' }
+    for (const [name, byMeaning, outcome] of [
+      ['bureau', false, 'exact'],
+      ['bur', false, 'partial'],
+      ['office', true, 'partial'],
+    ] as const) {
+      const finding = lookupTool(project, () => twice, { byMeaning })
+      expect(await finding.run({ name }, fakeToolContext())).toEqual({ outcome, ...one })
+    }
+    const none = lookupTool(project, (() => ({})) as never)
+    expect(await none.run({ name: 'a' }, fakeToolContext())).toEqual({ outcome: 'empty' })
+  })
+
   it.each([
     ['Champigny', { outcome: 'exact', id: '1', label: 'Champigny', parent: 'a' }],
     ['  CHAMPIGNY !', { outcome: 'exact', id: '1', label: 'Champigny', parent: 'a' }],

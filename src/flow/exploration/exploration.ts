@@ -195,6 +195,8 @@ async function listAll(explorer: Explorer, context: NodeContext): Promise<Update
     calls: [{ tool: 'list_files', args: { path: '.', recursive: true } }],
   })
   const listing = resultText(result)
+  // Without a listing, the report would be one of an empty folder.
+  if (result?.status !== 'ok') throw new Error(`The folder cannot be listed: ${listing}`)
   const reportPath = relative(cwd, resolve(cwd, explorer.reportPath)).split(sep).join('/')
   const limits = { maxFiles, fullReadBytes: Math.min(fullReadBytes, MOST_FULL_BYTES), reportPath }
   return { files: inventoryFrom(listing, limits), notShown: notShownIn(listing) }

@@ -67,7 +67,10 @@ export async function runCriteria(
 
 function resultOf(name: string, result: ToolResultPart | undefined): CriterionResult {
   const output = textOf(result?.output ?? 'It was not run.')
-  return { name, isMet: result?.status === 'ok', output: output.slice(-LONGEST_OUTPUT).toWellFormed() }
+  // A tool of your own may return the exit code of a command that failed, and throw nothing.
+  const { exitCode = 0 } = Object(result?.output) as { readonly exitCode?: unknown }
+  const isMet = result?.status === 'ok' && exitCode === 0
+  return { name, isMet, output: output.slice(-LONGEST_OUTPUT).toWellFormed() }
 }
 
 /** The words of the command where there are some: a model reads them better than JSON. */

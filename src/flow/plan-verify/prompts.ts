@@ -17,7 +17,10 @@ const INSTRUCTIONS = 'tool_instructions'
 
 type PromptValue = 'task' | 'plan' | 'answer' | 'trace_section' | 'previous_plan' | 'verification_feedback'
 
-export type PromptValues = Partial<Readonly<Record<PromptValue | 'tool_instructions', string | undefined>>>
+/** `earlier`: the earlier rounds of the conversation, which follow the task in its place. */
+export type PromptValues = Partial<
+  Readonly<Record<PromptValue | 'earlier' | 'tool_instructions', string | undefined>>
+>
 
 const HEADINGS: Readonly<Record<PromptValue, string>> = {
   task: 'Task',
@@ -113,7 +116,9 @@ export class Prompts {
   render(node: PromptNode, values: PromptValues): string {
     const template = this.template(node)
     const text = isTemplate(template) ? template : wrapped(node, template)
-    return text.replace(PLACEHOLDER, (_, name: PromptValue) => values[name] ?? '').trim()
+    const { task = '', earlier = '' } = values
+    const filled = { ...values, task: earlier === '' ? task : `${task}\n\n${earlier}` }
+    return text.replace(PLACEHOLDER, (_, name: PromptValue) => filled[name] ?? '').trim()
   }
 }
 

@@ -1,6 +1,6 @@
 /** The rounds of a task's conversation, read from its messages: each message of the person begins one. */
 import { type Message, replyText, type UserContent } from '../../protocol/index.ts'
-import { COMPLETION, type TaskState } from './state.ts'
+import { COMPLETION } from './state.ts'
 
 /** The most earlier rounds in a prompt, and the most characters of each of their texts. */
 const MOST_ROUNDS = 5
@@ -14,13 +14,13 @@ export function newestRound(messages: readonly Message[]): readonly Message[] {
   return messages.slice(Math.max(0, messages.findLastIndex(isOfPerson)))
 }
 
-/** The task of the newest round, with the results of those before it, which its words may refer to. */
-export function taskWithEarlier({ task = '', messages }: Pick<TaskState, 'task' | 'messages'>): string {
+/** The results of the rounds before the newest one, which its task may refer to; empty for the first. */
+export function earlierRounds(messages: readonly Message[]): string {
   const earlier = roundsOf(messages).slice(0, -1)
-  if (earlier.length === 0) return task
+  if (earlier.length === 0) return ''
   const first = Math.max(0, earlier.length - MOST_ROUNDS)
   const rows = earlier.slice(first).map((round, at) => `${first + at + 1}. ${roundText(round)}`)
-  return `${task}\n\n## Earlier tasks of this conversation\n${rows.join('\n')}`
+  return `## Earlier tasks of this conversation\n${rows.join('\n')}`
 }
 
 /** The text of the last reply that has one. */
@@ -66,7 +66,8 @@ function completion(messages: readonly Message[]): string | undefined {
   return results.findLast((result) => typeof result === 'string')
 }
 
-function contentText(content: UserContent): string {
+/** The text of a message; a file by its name. */
+export function contentText(content: UserContent): string {
   if (typeof content === 'string') return content
   return content
     .map((part) => (part.type === 'text' ? part.text : `[${part.name ?? part.mediaType}]`))

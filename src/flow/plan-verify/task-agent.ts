@@ -27,6 +27,7 @@ import { newestRound } from './rounds.ts'
 import { roundInput, type TaskChannels, type TaskState } from './state.ts'
 import {
   checkTaskConfig,
+  goOn,
   modelSettings,
   RUN,
   type TaskAgentConfig,
@@ -82,7 +83,7 @@ export class TaskAgent {
    * first: its requests are in the results. One that has ended keeps its results. Throws `nothing-to-continue` if there is none.
    */
   async resume(contextId: string, options: Omit<TaskRunOptions, 'contextId'> = {}): Promise<TaskResults> {
-    checkOptions(options, RUN)
+    checkOptions(options, goOn('resume()'))
     return this.#follow(options, contextId, async (graph, where) => {
       const { open, outcome, seq } = await loadSession(this.#store, this.#key(contextId))
       const { owner } = this.#config
@@ -105,7 +106,7 @@ export class TaskAgent {
     answers: Readonly<Record<string, Json>>,
     options: Omit<TaskRunOptions, 'contextId'> = {},
   ): Promise<TaskResults> {
-    checkOptions(options, RUN)
+    checkOptions(options, goOn('answer()'))
     return this.#follow(options, contextId, (graph, where) => graph.answer(answers, where))
   }
 
@@ -202,7 +203,11 @@ export class TaskAgent {
   }
 
   #loaded(): Promise<readonly Tool[]> {
-    this.#tools ??= taskTools(this.#config)
+    this.#tools ??= taskTools(this.#config).catch((error: unknown) => {
+      // The next call loads them again: the caller may have mended the cause, such as a missing folder.
+      this.#tools = undefined
+      throw error
+    })
     return this.#tools
   }
 

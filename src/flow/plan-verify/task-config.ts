@@ -121,9 +121,20 @@ export interface TaskRunOptions {
   readonly onEvent?: (event: GraphEvent) => unknown
 }
 
+const GO_ON: OptionSet<Omit<TaskRunOptions, 'contextId'>>['options'] = {
+  signal: 'an AbortSignal',
+  onRequest: 'a function',
+  onEvent: 'a function',
+}
+
 export const RUN: OptionSet<TaskRunOptions> = {
   place: 'run()',
-  options: { contextId: 'a text', signal: 'an AbortSignal', onRequest: 'a function', onEvent: 'a function' },
+  options: { contextId: 'a text', ...GO_ON },
+}
+
+/** The options of the methods whose first argument is the id of the task. */
+export function goOn(place: string): OptionSet<Omit<TaskRunOptions, 'contextId'>> {
+  return { place, options: GO_ON, foreign: { contextId: 'the id as the first argument' } }
 }
 
 /** Throws for options that cannot work together, or would be ignored. */

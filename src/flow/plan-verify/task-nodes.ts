@@ -12,7 +12,7 @@ import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts
 import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import { type PromptNode, type Prompts, type PromptValues, VERDICT_FORM } from './prompts.ts'
-import { newestRound, taskWithEarlier, VERIFICATION } from './rounds.ts'
+import { earlierRounds, newestRound, VERIFICATION } from './rounds.ts'
 import { attemptOf, COMPLETION, type TaskState as State, type TaskChannels } from './state.ts'
 import { fittingTrace } from './trace-text.ts'
 import { feedbackOf, type Verdict, verdictIn } from './verdict.ts'
@@ -75,7 +75,7 @@ async function plan(
   { state, context }: Step,
 ): Promise<Update> {
   const values = {
-    task: taskWithEarlier(state),
+    ...taskOf(state),
     previous_plan: state.plan,
     verification_feedback: lastFeedback(state),
   }
@@ -94,7 +94,7 @@ async function dropEarlierTodo({ messages }: State, { artifacts }: NodeContext):
 
 async function act(config: TaskNodes, state: State, context: NodeContext): Promise<Update> {
   const { plan: current, messages, nudges } = state
-  const values = { task: taskWithEarlier(state), plan: current }
+  const values = { ...taskOf(state), plan: current }
   const made = await reply(config, { node: 'agent', values, messages, tools: config.tools }, context)
   if (made === undefined) return { nudges: nudges + 1, messages: [ofProgram(NUDGE)] }
   if (pendingCalls([made]).length > 0) return { nudges: 0, messages: [made] }
@@ -189,7 +189,7 @@ async function judge(
   const trace = [fittingTrace(newestRound(state.messages), most), passed]
     .filter((part) => part !== '')
     .join('\n')
-  const values = { task: taskWithEarlier(state), answer, trace_section: trace }
+  const values = { ...taskOf(state), answer, trace_section: trace }
   // A prompt of your own need not say how a verdict is written.
   const form = prompts.isCustom('verifier') ? ` ${VERDICT_FORM}` : ''
   const messages: Message[] = [ofProgram(`Give your verdict now.${form}`)]
@@ -246,6 +246,10 @@ async function reply(
   const history = fitHistory(messages, left - counter.text(systemPrompt), counter)
   const made = await context.run(key, runnable, history)
   return made.find(({ role }) => role === 'assistant')
+}
+
+function taskOf({ task = '', messages }: State): { readonly task: string; readonly earlier: string } {
+  return { task, earlier: earlierRounds(messages) }
 }
 
 function lastFeedback({ attempts }: State): string {

@@ -1,5 +1,6 @@
 /** The messages of a run as numbered steps: whole for the verifier, shortened for people. */
 import type { AssistantPart, Json, Message, ToolResultPart } from '../../protocol/index.ts'
+import { contentText } from './rounds.ts'
 
 export interface TraceTextOptions {
   /** The most characters of a text, and of arguments. Default: all. */
@@ -27,16 +28,9 @@ export function fittingTrace(messages: readonly Message[], most: number): string
 }
 
 function linesOf(message: Message, options: TraceTextOptions): string[] {
-  if (message.role === 'user') return [`user: ${shortened(userText(message.content), options.texts)}`]
+  if (message.role === 'user') return [`user: ${shortened(contentText(message.content), options.texts)}`]
   if (message.role === 'assistant') return message.content.flatMap((part) => partLine(part, options))
   return message.content.map((part) => resultLine(part, options))
-}
-
-function userText(content: Extract<Message, { role: 'user' }>['content']): string {
-  if (typeof content === 'string') return content
-  return content
-    .map((part) => (part.type === 'text' ? part.text : `[${part.name ?? part.mediaType}]`))
-    .join('\n')
 }
 
 function partLine(part: AssistantPart, { texts, label = plain }: TraceTextOptions): string[] {

@@ -23,6 +23,7 @@ import {
   HoldfastError,
   type OptionSet,
   quote,
+  shown,
   type Usage,
 } from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
@@ -256,7 +257,7 @@ async function search(options: ReflexionOptions, { draft }: State, context: Node
         `search ${at + 1}`,
         async ({ signal }) => {
           try {
-            return (await options.search(query, { signal })).slice(0, LONGEST_FOUND).toWellFormed()
+            return textOf(await options.search(query, { signal }))
           } catch (error) {
             signal.throwIfAborted()
             return `The search failed: ${error instanceof Error ? error.message : String(error)}`
@@ -268,4 +269,10 @@ async function search(options: ReflexionOptions, { draft }: State, context: Node
     }),
   )
   return { searches }
+}
+
+/** Untyped programs may return anything. */
+function textOf(found: unknown): string {
+  if (typeof found === 'string') return found.slice(0, LONGEST_FOUND).toWellFormed()
+  throw new Error(`search() must return a text, not ${shown(found)}.`)
 }

@@ -125,7 +125,7 @@ function judge(sentence: string, evidence: readonly Evidence[], threshold: numbe
   if (cited.length === 0) return { text: sentence, cited, support: 0, verdict: 'uncited' }
   const plain = withoutCitations(sentence)
   const wanted = contentStems(plain)
-  const given = [...new Set(passages.flatMap(evidenceStems))]
+  const given = [...new Set(passages.flatMap((item) => [...evidenceStems(item), ...placeStems(item)]))]
   const support = wanted.length === 0 ? 1 : round(shareOf(wanted, given))
   const isLikely = support >= threshold
   const documents = evidence.filter(({ documentId }) =>
@@ -135,6 +135,11 @@ function judge(sentence: string, evidence: readonly Evidence[], threshold: numbe
     lacksFigure(plain, passages) || lacksName(plain, documents, isLikely) || isReversed(plain, passages)
   const verdict = isUnsupported ? 'unsupported' : isLikely ? 'supported' : 'weak'
   return { text: sentence, cited, support, verdict }
+}
+
+/** Words by which an answer names a source, as in a list of sources at its end. */
+function placeStems({ source, page }: Evidence): readonly string[] {
+  return contentStems(page === null ? source : `${source} page ${page}`)
 }
 
 /** True for nearly the words of a passage with the opposite sense. */

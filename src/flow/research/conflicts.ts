@@ -61,7 +61,7 @@ interface Side extends Statement {
 }
 
 const CLAUSE =
-  /;\s+|,\s+(?=(?:and|but|which|of which|who|whose|because|whatever|as|so|when|where|while|at|on|in|with|together|not|from|for|et|mais|qui|car|où|dont)\b)/iu
+  /;\s+|,\s+(?=(?:and|but|which|of which|who|whose|because|whatever|as|so|when|where|while|at|on|in|with|together|not|from|for|et|mais|qui|car|où|dont)(?!\p{L}))/iu
 
 /** The clause of a statement that gives the value, with most of the words of the part. */
 function sideOf(statement: Statement, part: AskedPart): Side {

@@ -23,16 +23,18 @@ export class MasterOrchestrator extends BaseAgent {
 
   override async run(state: ResearchState, context: NodeContext): Promise<ResearchUpdate> {
     const missing = await this.#missing(state, context)
-    const { session_id, clarification_count } = state
+    const { session_id, last_agent } = state
+    // A question that was cut short before it was asked back has no clarifications.
+    const asked = last_agent === 'clarification' ? state.clarification_count : 0
     const question = questionOf(state)
-    const isForced = missing.length > 0 && clarification_count >= this.#maxClarifications
+    const isForced = missing.length > 0 && asked >= this.#maxClarifications
     const isAsked = missing.length > 0 && !isForced
     return {
       ...(session_id === '' ? { session_id: context.contextId } : {}),
       next_agent: isAsked ? 'clarification' : 'research',
       last_agent: 'orchestrator',
       clarification_needed: isAsked,
-      clarification_count: isAsked ? clarification_count + 1 : 0,
+      clarification_count: isAsked ? asked + 1 : 0,
       missing_context: isAsked ? missing : [],
       context: {
         ...NOTHING_YET,

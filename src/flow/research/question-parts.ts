@@ -14,7 +14,7 @@ const BEFORE_WH = String.raw`(?:(?:at|in|on|by|for|from|to|until|since|up to|of|
 const AUXILIARY = String.raw`(?:is|are|was|were|do|does|did|can|could|may|must|should|will|has|have|had) (?:it|its|they|he|she|there|the|this|that|these|those)\b`
 /** Another question in the same sentence. */
 const CLAUSE = new RegExp(
-  String.raw`[;?]\s+|,?\s+(?:and|but|et|mais|while|whereas)\s+(?:also\s+)?(?=${BEFORE_WH}${WH}\b|${AUXILIARY})`,
+  String.raw`[;?]\s+|,?\s+(?:and|but|et|mais|while|whereas)\s+(?:also\s+)?(?=${BEFORE_WH}${WH}(?!\p{L})|${AUXILIARY})`,
   'iu',
 )
 const MOST_PARTS = 4

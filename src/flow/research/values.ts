@@ -264,10 +264,11 @@ const REASON =
   /\b(?:because|since|due|so that|reasons?|caused?|causes|therefore|owing|thanks to|comes? from|in order|to avoid|if|after|which is why|that is why|too|car|parce|puisque|afin|pour|raison|cause)\b/iu
 const INTERVAL =
   /\b(?:every|each|once|twice|times|daily|weekly|monthly|yearly|annually|hourly|always|never|per|chaque|tous les|toutes les|fois)\b|\ban? (?:second|minute|hour|day|week|month|year)\b/iu
+/** `\b` knows no accents: `à` and `été` would never match. */
 const PLACE =
-  /\b(?:in|at|on|near|behind|under|above|below|beside|from|to|between|next|outside|inside|by|over|around|dans|à|au|aux|sur|sous|chez|vers|derrière|près)\b/iu
+  /(?<!\p{L})(?:in|at|on|near|behind|under|above|below|beside|from|to|between|next|outside|inside|by|over|around|dans|à|au|aux|sur|sous|chez|vers|derrière|près)(?!\p{L})/iu
 const RELATIVE_DATE =
-  /\b(?:later|ago|since|until|before|after|during|today|tomorrow|yesterday|spring|summer|autumn|winter|easter|christmas|morning|evening|noon|midnight|night|next|last|depuis|avant|après|jusqu|matin|soir|midi|minuit|printemps|été|automne|hiver)\b/iu
+  /(?<!\p{L})(?:later|ago|since|until|before|after|during|today|tomorrow|yesterday|spring|summer|autumn|winter|easter|christmas|morning|evening|noon|midnight|night|next|last|depuis|avant|après|jusqu|matin|soir|midi|minuit|printemps|été|automne|hiver)(?!\p{L})/iu
 
 const DIMENSION = 'dimension '
 

@@ -12,7 +12,8 @@ export interface ChatRequest {
 
 const FIELDS = ['message', 'session_id', 'top_k']
 const MOST_TOP_K = 20
-const SESSION = /^[\p{L}\p{N}._:-]{1,128}$/u
+/** Clients drop `.` and `..` from addresses: such a session could be neither read nor deleted. */
+const SESSION = /^(?!\.\.?$)[\p{L}\p{N}._:-]{1,128}$/u
 
 export function chatRequest(body: unknown): ChatRequest {
   const fields = fieldsOf('The body', body)
@@ -35,7 +36,9 @@ function topKIn({ top_k: topK = null }: Fields): number | null {
 function sessionIn({ session_id: sessionId = null }: Fields): string | undefined {
   if (sessionId === null) return undefined
   if (typeof sessionId === 'string' && isSession(sessionId)) return sessionId.normalize('NFC')
-  throw badRequest('session_id must have 1 to 128 letters, digits, "_", ".", ":" and "-".')
+  throw badRequest(
+    'session_id must have 1 to 128 letters, digits, "_", ".", ":" and "-", and be neither "." nor "..".',
+  )
 }
 
 /** False for an id that no session can have. */

@@ -121,6 +121,14 @@ test('numbers that no source has are removed and reported, the others are number
   ])
 })
 
+test('a list of the sources at the end of an answer is supported by them: their titles, files and pages', () => {
+  const { text, claims } = check(
+    'The gate opens 2 hours before high tide [3].\n\n## Sources\n\n[3] Report C, page 9\n[3] 3.pdf, page 9\n[3] Report C, page 8',
+  )
+  expect(claims.map(({ verdict }) => verdict)).toEqual(['supported', 'supported', 'supported', 'unsupported'])
+  expect(text).toContain('[1] Report C, page 9\n[1] 3.pdf, page 9\n')
+})
+
 test('code is left alone, and text behind a fence that is never closed is checked', () => {
   const code = ['```js', 'const [first] = tides[0]', '```']
   const claim = 'The gate of the dock opens 2 hours before high tide'

@@ -60,6 +60,7 @@ it.each([
     ['How deep is the water at Cancale', 'How deep is the water at Granville'],
   ],
   ['Was the largest wave below the design wave?', ['Was the largest wave', 'the design wave']],
+  ['Quand ouvre le musée et où est la caisse ?', ['Quand ouvre le musée', 'où est la caisse']],
   ['I am new here. How deep is the dock?', ['How deep is the dock']],
   ['What happened between 3 and 21 June?', ['What happened between 3 and 21 June']],
 ])('%s has the parts %j', (question, parts) => {

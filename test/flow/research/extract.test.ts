@@ -58,6 +58,15 @@ it('a name with a number is one word and no figure', () => {
 })
 
 describe('the quoted sentences', () => {
+  it('give times and places that are written with an accent', () => {
+    expect(quoted('Quand a lieu la fête du port ?', { Agenda: 'La fête du port a lieu en été.' })).toEqual([
+      'La fête du port a lieu en été. [1]',
+    ])
+    expect(quoted('Where is the caisse Guimet?', { Plan: 'La caisse Guimet se trouve à droite.' })).toEqual([
+      'La caisse Guimet se trouve à droite. [1]',
+    ])
+  })
+
   it('are those with the words that few passages have', () => {
     const [first] = quoted('Can I clean the antenna of the gauge with a solvent?', {
       Parts: 'The antenna of the gauge is made of plastic.',

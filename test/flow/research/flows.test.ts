@@ -1,10 +1,16 @@
 /** The flows of the research assistant: the order of the nodes, and the state after each. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
+  AgentWorkflow,
+  ClarificationAgent,
+  MasterOrchestrator,
+  ResearchAgent,
   type ResearchGraph,
   type ResearchOptions,
   type ResearchState,
+  type ResearchUpdate,
   researchAssistant,
+  SynthesisAgent,
 } from '../../../src/flow/research/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import { memoryStore } from '../../../src/store/memory/index.ts'
@@ -257,6 +263,28 @@ describe('a vague question', () => {
     const states = await tell(flow, 'Is it deep?', 'yes', 'Cancale harbour', 'Is it far?')
     expect(states.map(({ clarification_count }) => clarification_count)).toEqual([1, 2, 0, 1])
     expect(states[2]?.context.assumption).toBe(null)
+  })
+
+  test('that was cut short before it was asked back is no part of the next question', async () => {
+    class FailingOnce extends ClarificationAgent {
+      #count = 0
+      override run(...given: Parameters<ClarificationAgent['run']>): Promise<ResearchUpdate> {
+        this.#count += 1
+        return this.#count === 1 ? Promise.reject(new Error('cut')) : super.run(...given)
+      }
+    }
+    const flow = new AgentWorkflow({
+      orchestrator: new MasterOrchestrator(),
+      clarification: new FailingOnce(),
+      research: new ResearchAgent({ corpus: memoryCorpus() }),
+      synthesis: new SynthesisAgent(),
+    }).build({ store })
+    await flow.stream({ messages: human('What about them?') }, { contextId }).outcome
+    const [asked, answered] = await tell(flow, 'Which ones are good enough?', 'The gate of the dock')
+    expect([asked?.clarification_count, answered?.context.question]).toEqual([
+      1,
+      'Which ones are good enough? — The gate of the dock',
+    ])
   })
 
   test('a reply that is a question of its own replaces the vague one', async () => {

@@ -119,6 +119,8 @@ describe('POST /chat', () => {
     [{ message: 'x', session_id: '' }, /session_id/],
     [{ message: 'x', session_id: 'a/b' }, /session_id/],
     [{ message: 'x', session_id: 'x'.repeat(129) }, /session_id/],
+    [{ message: 'x', session_id: '.' }, /neither "\." nor "\.\."/],
+    [{ message: 'x', session_id: '..' }, /neither "\." nor "\.\."/],
     [{ message: 'x', session_id: 7 }, /session_id/],
     [{ message: 'x', topK: 3 }, /topK/],
   ])('refuses %j with 400', async (body, detail) => {
