@@ -3,7 +3,6 @@
 export interface Frame {
   readonly event: string
   readonly data: string
-  readonly id?: string
 }
 
 /** Also yields undefined for each comment: the server is alive. */
@@ -26,14 +25,12 @@ export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerato
 
 function frameOf(part: string): Frame | undefined {
   let event = 'message'
-  let id: string | undefined
   const data: string[] = []
   for (const line of part.split(/\r?\n/)) {
-    const [, name, value = ''] = /^(event|data|id):? ?(.*)$/.exec(line) ?? []
+    // A value may have line separators of Unicode, which end no line here.
+    const [, name, value = ''] = /^(event|data)(?:: ?(.*))?$/s.exec(line) ?? []
     if (name === 'event') event = value
     else if (name === 'data') data.push(value)
-    else if (name === 'id') id = value
   }
-  if (data.length === 0) return undefined
-  return { event, data: data.join('\n'), ...(id === undefined ? {} : { id }) }
+  return data.length === 0 ? undefined : { event, data: data.join('\n') }
 }
