@@ -38,7 +38,6 @@ export function sseResponse(
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
       'x-accel-buffering': 'no',
       ...headers,
     },

@@ -101,7 +101,9 @@ export interface HttpServer {
   readonly close: () => void
 }
 
-const SECURITY_HEADERS = {
+/** Of every response that has none of its own. Browsers keep a 404 and a 410 without `cache-control`, some for ever. */
+const HEADERS = {
+  'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
@@ -378,7 +380,7 @@ class Server {
 
   #finished(request: Request, response: Response): Response {
     // The page has a policy of its own.
-    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...this.#cors.headers(request) }))
+    for (const [name, value] of Object.entries({ ...HEADERS, ...this.#cors.headers(request) }))
       if (!response.headers.has(name)) response.headers.set(name, value)
     return response
   }

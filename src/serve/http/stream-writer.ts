@@ -35,6 +35,8 @@ async function writeStream(body: ReadableStream<Uint8Array>, outgoing: ServerRes
   const reader = body.getReader()
   const leave = (): void => void reader.cancel().catch(() => {})
   outgoing.once('close', leave)
+  // A reader that left before there was a response closes nothing any more.
+  if (outgoing.destroyed) leave()
   try {
     for (;;) {
       const { done, value } = await reader.read()

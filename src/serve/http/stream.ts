@@ -42,7 +42,7 @@ export function streamResponse(
     },
   })
   return new Response(body, {
-    headers: { 'content-type': TYPES[form], 'cache-control': 'no-store', [UNBUFFERED]: 'no' },
+    headers: { 'content-type': TYPES[form], [UNBUFFERED]: 'no' },
   })
 }
 

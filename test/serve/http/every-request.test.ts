@@ -36,6 +36,17 @@ test('the page about the API and unknown addresses are limited by address, as th
   expect((await call('/docs', {}, 'four')).status).toBe(200)
 })
 
+test('no browser keeps an answer: an erased conversation is read again after it was begun anew', async () => {
+  const { call, host, send } = await server({ mounts: [openai()] })
+  await (await send()).text()
+  await host.erase({ tenant: 'local', actor: 'local', contextId: 'a:1' })
+  const paths = ['/conversations/a:1/events', '/conversations/a:1', '/nowhere', '/v1/models/b', '/metrics']
+  const answers = await Promise.all(paths.map((path) => call(path)))
+  expect(answers.map(({ status }) => status)).toEqual([410, 404, 404, 404, 200])
+  expect(new Set(answers.map(({ headers }) => headers.get('cache-control')))).toEqual(new Set(['no-store']))
+  expect((await call('/docs')).headers.get('cache-control')).toBe('no-cache')
+})
+
 test('a preflight request has a line in the access log', async () => {
   const lines: AccessLine[] = []
   const { call } = await server({ cors: ['https://app.example'], accessLog: (line) => lines.push(line) })
