@@ -388,9 +388,9 @@ async function events(call: RouteCall): Promise<Response> {
     throw HoldfastError.is(error, 'erased') ? erasedProblem(error.message) : error
   })
   const form = streamForm(call.request) ?? 'sse'
-  const { signal, leave } = call.openStream()
-  const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
-  return streamResponse(withFlowReplies(host, keyOf(call), stream), { form, onClose: leave })
+  const stream = call.openStream()
+  const entries = host.events(keyOf(call), { since, heartbeatMs, signal: stream.signal })
+  return streamResponse(withFlowReplies(host, keyOf(call), entries), { form, stream })
 }
 
 function ownerOf({ tenant, actor }: RouteCall['caller']) {

@@ -3,9 +3,9 @@
  * each keep the next, so a stream that stays open would cost memory for every event that it has ever sent.
  */
 import type { ServerResponse } from 'node:http'
+import { isStream } from '../sse-response.ts'
 import type { HttpConnection } from './address.ts'
 import type { HttpServer } from './app.ts'
-import { isStream } from './stream.ts'
 
 /** The sign of @hono/node-server for a response that is written already. */
 const ALREADY_SENT = { 'x-hono-already-sent': 'true' }

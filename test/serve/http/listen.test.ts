@@ -123,7 +123,10 @@ describe('a listening server', () => {
       await left
       // The connection is gone before there is a response.
       await nextTick()
-      const body = new ReadableStream({ pull: (to) => to.enqueue(Buffer.from('x')), cancel: released.resolve })
+      const body = new ReadableStream({
+        pull: (to) => to.enqueue(Buffer.from('x')),
+        cancel: released.resolve,
+      })
       return new Response(body, { headers: { 'x-accel-buffering': 'no' } })
     }
     const late: Mount = { name: 'late', routes: [{ method: 'GET', path: '/late', handle }] }
