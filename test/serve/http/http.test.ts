@@ -243,6 +243,20 @@ describe('a host over HTTP', () => {
     expect((await ids('?agent=b')).ids).toEqual([])
   })
 
+  test('lists the conversations of an agent, those of the default one without a name, too', async () => {
+    const both = { a: { model: ScriptedModel.forever('Hi.') }, b: { model: ScriptedModel.forever('Ho.') } }
+    const { call } = await open({ store: memoryStore(), agents: both })
+    for (const id of ['a:1', 'b:1', '7'])
+      await call(`/conversations/${id}/messages?wait=true`, { json: { message: 'Hi' } })
+    const ids = async (agent: string) => {
+      const page = await (await call(`/conversations?agent=${agent}`)).json()
+      return (page as { conversations: { contextId: string }[] }).conversations
+        .map(({ contextId }) => contextId)
+        .toSorted()
+    }
+    expect([await ids('a'), await ids('b'), await ids('c')]).toEqual([['7', 'a:1'], ['b:1'], []])
+  })
+
   test.each([
     ['/conversations/a:1/messages', { json: {} }, 400],
     ['/conversations/a:1/messages', { json: { message: 'x', values: {} } }, 400],
