@@ -14,7 +14,11 @@ export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerato
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      const parts = (pending + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
+      const text = decoder.decode(value, { stream: true })
+      pending += text
+      // A frame of many megabytes is not searched again with each of its chunks.
+      if (!text.includes('\n')) continue
+      const parts = pending.split(/\r?\n\r?\n/)
       pending = parts.pop() ?? ''
       for (const part of parts) yield frameOf(part)
     }
