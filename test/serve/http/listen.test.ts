@@ -136,7 +136,7 @@ describe('a listening server', () => {
     await reached.promise
     leaving.abort()
     await left
-    await released.promise
+    await expect(released.promise).resolves.toBeUndefined()
   })
 
   test('a caller that waits while the server shuts down is to send the request again', async () => {
