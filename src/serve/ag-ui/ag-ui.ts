@@ -8,8 +8,8 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import type { Mount, MountCall } from '../mount.ts'
-import type { Operation } from '../operation.ts'
 import { withStream } from '../open-streams.ts'
+import type { Operation } from '../operation.ts'
 import { badRequest } from '../problem.ts'
 import { eventStream } from './event-stream.ts'
 import type { GraphRunInput } from './graph-input.ts'
