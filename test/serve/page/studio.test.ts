@@ -375,7 +375,12 @@ describe('the view', () => {
       ])
       expect([isRunning, items.at(-1)]).toEqual([
         false,
-        { type: 'notice', id: 'entry-2-notice', tone: 'warning', text: 'Not used: nothing was waiting for it' },
+        {
+          type: 'notice',
+          id: 'entry-2-notice',
+          tone: 'warning',
+          text: 'Not used: nothing was waiting for it',
+        },
       ])
     }
   })
