@@ -361,8 +361,9 @@ describe('the outcome of a call', () => {
 })
 
 describe('the view', () => {
-  const entry = (seq: number, type: string, data: object, turn = 1) =>
+  const of = (turn: number) => (seq: number, type: string, data: object) =>
     ({ type: 'entry', entry: { seq, turn, at: 0, type, v: 1, data } }) as never
+  const entry = of(1)
   const delta = (type: string, data: object) => ({ type: 'delta', event: { type, turn: 1, data } }) as never
   const lines = ({ items }: ConversationView) =>
     items.map((item) => (item.type === 'call' ? `${item.name} ${item.status}` : item.type))
@@ -370,8 +371,8 @@ describe('the view', () => {
   test('a message or an answer that begins no turn leaves nothing running, and says why', () => {
     for (const type of ['input', 'answer']) {
       const { isRunning, items } = withEvents(EMPTY, [
-        entry(1, type, { message: 'Hi' }, 0),
-        entry(2, 'take', { as: 'nothing', reason: 'nothing was waiting for it' }, 0),
+        of(0)(1, type, { message: 'Hi' }),
+        of(0)(2, 'take', { as: 'nothing', reason: 'nothing was waiting for it' }),
       ])
       expect([isRunning, items.at(-1)]).toEqual([
         false,
