@@ -122,7 +122,10 @@ export interface ConversationClient {
   fork(at?: number): Promise<ConversationClient>
   /** A conversation that is gone when the request is repeated was erased by it. */
   erase(): Promise<void>
-  /** Begins the conversation anew after it was erased, empty; keys count from now on. 409 if it is not erased. */
+  /**
+   * Begins the conversation anew after it was erased, empty; keys count from now on. 409 if it is not erased. One that is there
+   * when the request is repeated was made by it.
+   */
   recreate(): Promise<void>
   /** The newest messages, oldest first: `limit` of them, at most 1,000. Default: 50. */
   messages(limit?: number): Promise<readonly Message[]>
@@ -211,8 +214,8 @@ function conversationOf(requests: Requests, contextId: string): ConversationClie
       const made = await requests.post<{ contextId: string }>(`${path}/fork`, at === undefined ? {} : { at })
       return conversationOf(requests, made.contextId)
     },
-    erase: () => requests.delete(path),
-    recreate: async () => void (await requests.post(`${path}/recreate`, {})),
+    erase: () => requests.change('DELETE', path, 404),
+    recreate: () => requests.change('POST', `${path}/recreate`, 409),
     messages: async (limit) =>
       (await requests.get<{ messages: Message[] }>(`${path}/messages${queryText({ limit })}`)).messages,
     entries: async (range = {}) =>
@@ -265,13 +268,17 @@ class Requests {
     return this.#repeated(() => this.#json<T>(path, init), key)
   }
 
-  async delete(path: string): Promise<void> {
-    await this.#repeated(async (tries) => {
+  /** A write that the server refuses with `done` if it was done before, such as by a try whose answer was lost. */
+  async change(method: 'DELETE' | 'POST', path: string, done: number): Promise<void> {
+    let isLost = false
+    await this.#repeated(async () => {
       try {
-        await this.#once(path, { method: 'DELETE' })
-      } catch (error) {
-        // The answer to an earlier try was lost: that try has deleted it.
-        if (tries === 1 || (error as ClientError).status !== 404) throw error
+        await (await this.#once(path, { method })).text()
+      } catch (thrown) {
+        const { status } = asClientError(thrown)
+        if (isLost && status === done) return
+        isLost ||= status === 0 || status >= 500
+        throw thrown
       }
     })
   }
@@ -280,12 +287,12 @@ class Requests {
     return this.#once(path, { signal, headers: { accept: 'text/event-stream' } })
   }
 
-  async #repeated<T>(attempt: (tries: number) => Promise<T>, key?: string): Promise<T> {
+  async #repeated<T>(attempt: () => Promise<T>, key?: string): Promise<T> {
     const { retryForMs = 30_000 } = this.#options
     let since: number | undefined
     for (let tries = 1; ; tries++) {
       try {
-        return await attempt(tries)
+        return await attempt()
       } catch (thrown) {
         const error = asClientError(thrown)
         if (!error.isTransient) throw error

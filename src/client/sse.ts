@@ -3,7 +3,6 @@
 export interface Frame {
   readonly event: string
   readonly data: string
-  readonly id?: string
 }
 
 /** Also yields undefined for each comment: the server is alive. */
@@ -15,7 +14,11 @@ export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerato
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      const parts = (pending + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
+      const text = decoder.decode(value, { stream: true })
+      pending += text
+      // A frame of many megabytes is not searched again with each of its chunks.
+      if (!text.includes('\n')) continue
+      const parts = pending.split(/\r?\n\r?\n/)
       pending = parts.pop() ?? ''
       for (const part of parts) yield frameOf(part)
     }
@@ -26,14 +29,12 @@ export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerato
 
 function frameOf(part: string): Frame | undefined {
   let event = 'message'
-  let id: string | undefined
   const data: string[] = []
   for (const line of part.split(/\r?\n/)) {
-    const [, name, value = ''] = /^(event|data|id):? ?(.*)$/.exec(line) ?? []
+    // A value may have line separators of Unicode, which end no line here.
+    const [, name, value = ''] = /^(event|data)(?:: ?(.*))?$/s.exec(line) ?? []
     if (name === 'event') event = value
     else if (name === 'data') data.push(value)
-    else if (name === 'id') id = value
   }
-  if (data.length === 0) return undefined
-  return { event, data: data.join('\n'), ...(id === undefined ? {} : { id }) }
+  return data.length === 0 ? undefined : { event, data: data.join('\n') }
 }

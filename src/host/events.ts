@@ -3,7 +3,7 @@
  * deltas of turns that run here.
  *
  * E1  Every entry after `since` comes exactly once, in order. The position of the last one is where to go on.
- * E2  A delta comes after the entries before it, and no part of a reply comes after the entry that completes it.
+ * E2  A delta comes after the entries before it, or before its reply, and no part of a reply after the entry that completes it.
  * E3  A slow reader costs one pending reply and a bounded number of other deltas: those of a reply are joined, and entries are read
  *     from the journal when the reader wants them.
  * E4  A stream ends without an error only if its signal aborts or the store closes. It ends with `erased` if the conversation is

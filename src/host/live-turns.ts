@@ -57,7 +57,7 @@ export function withDelta(live: LiveReply, { type, data }: ReplyDelta): LiveRepl
   return { ...live, calls }
 }
 
-/** A delta, and the last entry that came before it. */
+/** A delta, and the last entry that came before it; of a part of a reply, the last one before the reply. */
 export interface LiveDelta {
   readonly after: number
   readonly event: DeltaEvent
@@ -129,7 +129,9 @@ export class LiveTurns {
 function receive(live: Live, event: TurnEvent): void {
   if (isDelta(event)) {
     if (isReplyDelta(event)) live.reply = withDelta(live.reply ?? emptyReply(event.turn, live.after), event)
-    for (const listener of live.listeners) listener({ after: live.after, event })
+    // A message that comes in the middle of a reply does not divide it.
+    const { after } = (isReplyDelta(event) ? live.reply : undefined) ?? live
+    for (const listener of live.listeners) listener({ after, event })
     return
   }
   if (event.path !== undefined || event.seq === undefined) return

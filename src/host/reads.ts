@@ -75,9 +75,13 @@ export class HostReads {
       owner,
       limit: search ? MOST_SEARCHED : limit,
       ...defined({ status, cursor }),
-      ...(name === undefined ? {} : { prefix: `${name}:` }),
+      // Ids of the default agent may have no name.
+      ...(name === undefined || name === this.#find('_')?.name ? {} : { prefix: `${name}:` }),
     })
-    const heads = page.heads.filter(({ key }) => this.#find(key.contextId) !== undefined)
+    const heads = page.heads.filter(({ key }) => {
+      const found = this.#find(key.contextId)
+      return found !== undefined && (name === undefined || found.name === name)
+    })
     const matching = search ? await this.#matching(heads, search) : heads
     return {
       conversations: await Promise.all(matching.slice(0, limit).map((head) => this.#info(head))),

@@ -80,7 +80,8 @@ export function logTelemetry(
 /** The folders that the options name; the default ones are `defaultFolders`. */
 export function givenFolders({ log, sessions }: Pick<LogConfig, 'log' | 'sessions'>): readonly string[] {
   return [log, sessions].flatMap((option) =>
-    typeof option === 'object' && option.folder !== undefined ? [option.folder] : [],
+    // JavaScript may give null, for the default.
+    typeof option === 'object' && option?.folder !== undefined ? [option.folder] : [],
   )
 }
 

@@ -1,11 +1,13 @@
 /** The open streams of a server: bounded in all and for each caller, ended when the reader leaves or the server closes. */
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, isHidden, type Problem, problemOf } from './problem.ts'
 
 export interface OpenStream {
   /** Aborts when the stream has to end. */
   readonly signal: AbortSignal
   /** Called when it has ended, by itself or not. */
   readonly leave: () => void
+  /** The problem of a failure in mid-stream, for its reader. Reports one that the reader does not see. */
+  readonly failed: (error: unknown) => Problem
 }
 
 /** Works with a place that is taken before the work stores anything, and leaves it if the work fails. */
@@ -21,16 +23,20 @@ export async function withStream<T>(
   }
 }
 
+export interface OpenStreamsOptions {
+  readonly most: number
+  readonly mostEach: number
+  readonly report: (error: unknown) => void
+}
+
 export class OpenStreams {
-  readonly #most: number
-  readonly #mostEach: number
+  readonly #options: OpenStreamsOptions
   readonly #byCaller = new Map<string, number>()
   readonly #open = new Set<AbortController>()
   #isClosed = false
 
-  constructor(most: number, mostEach: number) {
-    this.#most = most
-    this.#mostEach = mostEach
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options
   }
 
   get total(): number {
@@ -43,10 +49,11 @@ export class OpenStreams {
   }
 
   enter(caller: string, request: Request): OpenStream {
+    const { most, mostEach } = this.#options
     const own = this.#byCaller.get(caller) ?? 0
     this.checkOpen()
-    if (this.#open.size >= this.#most) throw refused(503, 'overloaded', TOO_MANY)
-    if (own >= this.#mostEach) throw refused(429, 'rate-limited', TOO_MANY)
+    if (this.#open.size >= most) throw refused(503, 'overloaded', TOO_MANY)
+    if (own >= mostEach) throw refused(429, 'rate-limited', TOO_MANY)
     const stop = new AbortController()
     this.#open.add(stop)
     this.#byCaller.set(caller, own + 1)
@@ -60,7 +67,12 @@ export class OpenStreams {
     // A reader that leaves before it has read anything cancels no stream: only its request aborts.
     if (request.signal.aborted) leave()
     else request.signal.addEventListener('abort', leave, { once: true })
-    return { signal: stop.signal, leave }
+    return { signal: stop.signal, leave, failed: (error) => this.#failed(error) }
+  }
+
+  #failed(error: unknown): Problem {
+    if (isHidden(error)) this.#options.report(error)
+    return problemOf(error)
   }
 
   close(): void {

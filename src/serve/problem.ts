@@ -117,6 +117,23 @@ export function problemWith(code: string, message: string): Problem {
   }
 }
 
+/** True for a failure that its caller does not see: the operator has to. */
+export function isHidden(error: unknown): boolean {
+  return problemOf(error).status === 500 || (error instanceof HttpProblem && error.cause !== undefined)
+}
+
+/** A refusal of the runtime, such as that of a turn. Its message is the cause where the caller does not see it. */
+export function refusedProblem({
+  code,
+  message,
+}: {
+  readonly code: string
+  readonly message: string
+}): HttpProblem {
+  const problem = problemWith(code, message)
+  return new HttpProblem(problem, problem.status === 500 ? { cause: new Error(`${code}: ${message}`) } : {})
+}
+
 export function problemResponse({ status, code, detail, retryAfterS, issues, allow }: Problem): Response {
   const body: JsonObject = {
     type: 'about:blank',

@@ -1,21 +1,30 @@
-/** A response of Server-Sent Events from frames, read as fast as the client takes them. */
-import { type Problem, problemOf } from './problem.ts'
+/** A stream as a response: frames of Server-Sent Events, or lines, read as fast as the client takes them. */
+import type { OpenStream } from './open-streams.ts'
+import type { Problem } from './problem.ts'
 
 export interface SseOptions {
+  /** Left once the stream has ended, or the client has gone. */
+  readonly stream: OpenStream
   readonly headers?: Readonly<Record<string, string>>
   /** The last frames of a stream that failed. */
   readonly failed: (problem: Problem) => string
-  /** Called once the stream has ended, or the client has left. */
-  readonly onClose: () => void
+  /** Called when the stream is left. */
+  readonly onClose?: () => void
 }
 
 export const HEARTBEAT = ': heartbeat\n\n'
 
+const UNBUFFERED = 'x-accel-buffering'
+
 export function sseResponse(
   frames: AsyncGenerator<string, void, undefined>,
-  { headers = {}, failed, onClose }: SseOptions,
+  { stream, headers = {}, failed, onClose }: SseOptions,
 ): Response {
   const encoder = new TextEncoder()
+  const leave = (): void => {
+    stream.leave()
+    onClose?.()
+  }
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       try {
@@ -25,24 +34,24 @@ export function sseResponse(
           return
         }
       } catch (error) {
-        controller.enqueue(encoder.encode(failed(problemOf(error))))
+        controller.enqueue(encoder.encode(failed(stream.failed(error))))
       }
-      onClose()
+      leave()
       controller.close()
     },
     cancel: async () => {
-      onClose()
+      leave()
       await frames.return()
     },
   })
   return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-      ...headers,
-    },
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', [UNBUFFERED]: 'no', ...headers },
   })
+}
+
+/** True for a stream: no other response asks proxies not to buffer it. */
+export function isStream({ headers }: Response): boolean {
+  return headers.get(UNBUFFERED) === 'no'
 }
 
 export function dataFrame(value: unknown): string {

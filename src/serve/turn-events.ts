@@ -4,7 +4,7 @@
  */
 import type { EventsOptions, Host, HostEvent, HostedTurn, HostOutcome } from '../host/index.ts'
 import type { ContextKey, Entry, Json } from '../protocol/index.ts'
-import { erasedProblem, HttpProblem, problemWith } from './problem.ts'
+import { erasedProblem, HttpProblem, problemWith, refusedProblem } from './problem.ts'
 
 /** A turn by its number, or by the position of the input or answer that it takes. */
 export type TurnRef = { readonly turn: number } | { readonly input: number }
@@ -21,16 +21,19 @@ export interface BegunTurn extends Pick<HostedTurn, 'cancel'> {
 export async function begunTurn(requested: Promise<HostedTurn>): Promise<BegunTurn> {
   const turn = await requested
   for await (const event of turn) {
-    if (event.type === 'turn.refused') throw new HttpProblem(problemWith(event.data.code, event.data.message))
+    if (event.type === 'turn.refused') throw refusedProblem(event.data)
     const { type, seq, turn: number } = event
     const isPosted = type === 'input' || type === 'answer'
     if (seq === undefined || (number === 0 && !isPosted)) continue
     const ref = isPosted ? { input: seq } : { turn: number }
     return { ref, seq, outcome: turn.outcome, cancel: (reason) => turn.cancel(reason) }
   }
-  const { error } = await turn.outcome
-  throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
+  const { error = NEVER_BEGAN } = await turn.outcome
+  throw refusedProblem(error)
 }
+
+/** Of a turn that has ended without an event, and without an error. */
+export const NEVER_BEGAN = { code: 'internal', message: 'The turn never began.' }
 
 /** The outcome of a turn that ended. Throws a problem if it goes on elsewhere, or its conversation was erased. */
 export function checkFinished(outcome: HostOutcome): HostOutcome {

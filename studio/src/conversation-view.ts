@@ -175,8 +175,9 @@ class Fold {
 
   #entry(entry: Entry): void {
     this.#entries.push(entry)
-    const { type, data, seq } = entry
-    if (type.startsWith('turn.') || type === 'input' || type === 'answer') this.#turn(entry)
+    const { type, data, seq, turn } = entry
+    if (type === 'take' && turn === 0) this.#refused(entry)
+    else if (type.startsWith('turn.') || type === 'input' || type === 'answer') this.#turn(entry)
     else if (type.startsWith('model.')) this.#model(entry)
     else if (/^(tool|effect|node|graph)\./.test(type)) this.#call(entry)
     else if (type.startsWith('request.')) this.#request(entry)
@@ -201,6 +202,12 @@ class Fold {
     this.#ended += 1
     if (isCancelled) this.#setNodes('cancelled')
     this.#outcome(seq, data)
+  }
+
+  /** A message or an answer that begins no turn. Of one inside of a turn, the turn has a warning. */
+  #refused({ data, seq }: Entry): void {
+    this.#isRunning = false
+    this.#notice(seq, 'warning', `Not used: ${textIn(data['reason']) ?? ''}`)
   }
 
   /** Adds a reply, in the place of a step of the same text if the turn has one. */

@@ -355,6 +355,26 @@ const tool = make({ type: 'object' })
       "export default { get agents() { throw new Error('No agents today') } }\n",
       'holdfast.config.ts:1: No agents today.',
     ],
+    'with graphs that are none': [
+      'export default { agents: { a: {} }, serve: { graphs: null } }\n',
+      'holdfast.config.ts: serve.graphs must be an object of names.',
+    ],
+    'with flows that are none': [
+      'export default { agents: { a: {} }, serve: { flows: 5 } }\n',
+      'holdfast.config.ts: serve.flows must be an object of names.',
+    ],
+    'with a protocol that is none': [
+      'export default { agents: { a: {} }, serve: { mounts: [null] } }\n',
+      'holdfast.config.ts: serve.mounts must be a list of protocols, such as [openai()].',
+    ],
+    'with a corpus that is none': [
+      'export default { agents: { a: {} }, research: { corpus: 5 } }\n',
+      'holdfast.config.ts: research.corpus must be a corpus, or a function that opens one.',
+    ],
+    'with web searches that are none': [
+      'export default { agents: { a: {} }, research: { web: null } }\n',
+      'holdfast.config.ts: research.web must be an object, such as { searxng: searxng() }.',
+    ],
     'with an unknown model': [
       "export default { agents: { a: { model: 'gtp-4' } } }\n",
       'No vendor is known for the model "gtp-4"',
@@ -374,6 +394,14 @@ const tool = make({ type: 'object' })
       })
     })
   }
+
+  it('may have null for the logs of an agent: erase takes it as the default', async () => {
+    const text = 'export default { agents: { a: { log: null, sessions: null } } }\n'
+    const cwd = folders.make({ 'holdfast.config.ts': text })
+    await inProcess(['run', 'hi', '--context', 'x'], { cwd })
+    const { code, stderr } = await inProcess(['erase', 'x', '--yes'], { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
 
   it('is found upward, and conversations are kept beside it', async () => {
     const cwd = folders.make({ 'holdfast.config.js': "export const helper = { model: 'reflex' }\n" })

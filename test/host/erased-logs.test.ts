@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agentTool, viewsOf } from '../../src/agent/index.ts'
-import { createHost, type Host } from '../../src/host/index.ts'
+import { createHost, type Host, type HostConfig } from '../../src/host/index.ts'
 import { eraseLogs, flushLogs } from '../../src/observe/index.ts'
 import { appendLines } from '../../src/observe/log-file.ts'
 import { type ContextKey, LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { defineTool } from '../../src/tool/index.ts'
@@ -163,6 +164,11 @@ describe('host.erase', () => {
     openHost(folder).start()
     await expect.poll(() => grep(folder, SECRET)).toEqual([])
   })
+})
+
+test('an agent may have null for its logs: the default', () => {
+  const agents = { a: { model: 'reflex', log: null, sessions: null } } as unknown as HostConfig['agents'] & {}
+  expect(createHost({ store: memoryStore(), agents }).names).toEqual(['a'])
 })
 
 describe('eraseLogs', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LiveTurns } from '../../src/host/live-turns.ts'
 import { PendingDeltas } from '../../src/host/pending-deltas.ts'
-import type { DeltaEvent } from '../../src/protocol/index.ts'
+import type { DeltaEvent, TurnEvent } from '../../src/protocol/index.ts'
 
 const KEY = { tenant: 't', actor: 'a', contextId: 'x' }
 const reasoning = (text: string): DeltaEvent => ({ type: 'reasoning.delta', turn: 1, data: { text } })
@@ -66,5 +66,28 @@ test('reasoning is joined for a slow reader, and nothing of it is lost', () => {
   expect(pending.take(4)).toEqual([
     { type: 'delta', event: reasoning(all) },
     { type: 'delta', event: words('Done.') },
+  ])
+})
+
+test('a message that comes in the middle of a reply takes nothing of it from a slow reader', async () => {
+  const live = new LiveTurns()
+  const early = new PendingDeltas(undefined)
+  live.listen(KEY, (delta) => early.add(delta))
+  const seen: unknown[] = []
+  await live.follow(
+    KEY,
+    (async function* () {
+      yield { type: 'model.start', seq: 4, turn: 1, at: 0, v: 1, data: {} } as unknown as TurnEvent
+      yield words('Hel')
+      yield { type: 'input', seq: 5, turn: 0, at: 0, v: 1, data: {} } as unknown as TurnEvent
+      const late = new PendingDeltas(live.replyOf(KEY))
+      live.listen(KEY, (delta) => late.add(delta))
+      yield words('lo')
+      seen.push(...early.take(5), ...late.take(5))
+    })(),
+  )
+  expect(seen).toEqual([
+    { type: 'delta', event: words('Hello') },
+    { type: 'text', turn: 1, text: 'Hello' },
   ])
 })

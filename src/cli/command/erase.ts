@@ -67,7 +67,7 @@ function forget(workspace: Workspace, contextId: string): void {
 function logFolders({ folder, agents }: Workspace): readonly string[] {
   const options = Object.values(agents).flatMap(({ log, sessions }) => [log, sessions])
   const given = options.flatMap((option) =>
-    typeof option === 'object' && option.folder !== undefined ? [option.folder] : [],
+    typeof option === 'object' && option?.folder !== undefined ? [option.folder] : [],
   )
   return [join(folder, 'logs'), join(folder, 'sessions'), ...given]
 }

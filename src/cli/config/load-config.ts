@@ -91,6 +91,12 @@ function checkServe(path: string, serve: unknown): void {
   if (!isObject(serve))
     throw unusable(`${shownPath(path)}: serve must be an object, such as { authenticate: apiKeyAuth([…]) }.`)
   checkNames(path, 'serve', { given: serve, known: SERVE_OPTIONS })
+  const { graphs = {}, flows = {}, ttlMs = {}, mounts = [] } = serve
+  for (const [option, value] of Object.entries({ graphs, flows, ttlMs }))
+    if (!isObject(value)) throw unusable(`${shownPath(path)}: serve.${option} must be an object of names.`)
+  // createHttp() says more about one that is none.
+  if (!Array.isArray(mounts) || !(mounts as readonly unknown[]).every(isObject))
+    throw unusable(`${shownPath(path)}: serve.mounts must be a list of protocols, such as [openai()].`)
 }
 
 const RESEARCH_OPTIONS: readonly string[] = [
@@ -106,6 +112,11 @@ function checkResearch(path: string, research: unknown): void {
   if (!isObject(research))
     throw unusable(`${shownPath(path)}: research must be an object, such as { corpus: () => … }.`)
   checkNames(path, 'research', { given: research, known: RESEARCH_OPTIONS })
+  const { corpus = {}, web = {} } = research
+  if (typeof corpus !== 'function' && !isObject(corpus))
+    throw unusable(`${shownPath(path)}: research.corpus must be a corpus, or a function that opens one.`)
+  if (!isObject(web))
+    throw unusable(`${shownPath(path)}: research.web must be an object, such as { searxng: searxng() }.`)
 }
 
 function checkNames(

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto'
 import { debugThrown, systemClock, systemTimer, warnOnce } from '../../base/index.ts'
 import type { Host, HostDocument } from '../../host/index.ts'
 import { type PostFailure, signedPost, waitAfter } from '../../net/index.ts'
-import { type ContextKey, type Entry, keyText } from '../../protocol/index.ts'
+import { type ContextKey, defined, type Entry, keyText } from '../../protocol/index.ts'
 import { addEntry } from './flow-reply.ts'
 import { isWaitingState } from './outcome-state.ts'
 import type { Sdk } from './packages.ts'
@@ -281,10 +281,5 @@ class Delivery {
 }
 
 function reachOf({ allowOrigins, ca, resolve, connect }: PushOptions) {
-  return {
-    ...(allowOrigins === undefined ? {} : { allowOrigins }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(resolve === undefined ? {} : { resolve }),
-    ...(connect === undefined ? {} : { connect }),
-  }
+  return defined({ allowOrigins, ca, resolve, connect })
 }

@@ -210,11 +210,17 @@ export class RequestHandler implements A2aRequestHandler {
     begin: () => Promise<{ readonly fold: TaskFold; readonly turn?: HostedTurn | undefined }>,
   ): AsyncGenerator<StreamResponse, void, undefined> {
     let stream: OpenStream | undefined
+    let isBegun = false
     try {
       stream = this.#options.openStream()
       const { fold, turn } = await begin()
-      yield* taskUpdates(this.#options.reader, fold, { signal: stream.signal, turn })
+      for await (const update of taskUpdates(this.#options.reader, fold, { signal: stream.signal, turn })) {
+        isBegun = true
+        yield update
+      }
     } catch (error) {
+      // Before the first update, the server answers and reports it.
+      if (isBegun) stream?.failed(error)
       throw this.#converted(error)
     } finally {
       stream?.leave()

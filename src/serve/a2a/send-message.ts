@@ -4,7 +4,7 @@ import type { HostedTurn, SendOptions } from '../../host/index.ts'
 import type { ContextKey, JsonObject } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import { clientMetadata } from '../client-metadata.ts'
-import { badRequest, HttpProblem, problemWith } from '../problem.ts'
+import { badRequest, refusedProblem } from '../problem.ts'
 import { answersIn } from './answers.ts'
 import { flowMetadata } from './flow-message.ts'
 import { credentialsMetadata, newContextId, postKey } from './names.ts'
@@ -132,7 +132,7 @@ async function positionOf(reader: TaskReader, { turn, key, posted }: PostedTurn)
 async function refusal(turn: HostedTurn) {
   for await (const event of turn) {
     if (event.type !== 'turn.refused') return event
-    throw new HttpProblem(problemWith(event.data.code, event.data.message))
+    throw refusedProblem(event.data)
   }
   return undefined
 }

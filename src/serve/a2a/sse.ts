@@ -10,7 +10,6 @@ export interface SseOptions {
 
 const HEADERS = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }
 

@@ -8,11 +8,12 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import type { Mount, MountCall } from '../mount.ts'
+import { withStream } from '../open-streams.ts'
 import type { Operation } from '../operation.ts'
 import { badRequest } from '../problem.ts'
 import { eventStream } from './event-stream.ts'
 import type { GraphRunInput } from './graph-input.ts'
-import { beginRun, type Run, runEvents } from './run.ts'
+import { beginRun, runEvents } from './run.ts'
 import { RUN_INPUT, readRunInput } from './run-input.ts'
 
 export interface AgUiOptions {
@@ -75,20 +76,15 @@ async function respond(call: MountCall, options: AgUiOptions): Promise<Response>
   const name = host.nameOf(params['agent'] === undefined ? '_' : `${params['agent']}:_`)
   const { tenant, actor } = caller
   const key = { tenant, actor, contextId: `${name}:${input.threadId}` }
-  const stream = call.openStream()
-  try {
-    const run: Run = { call, key, input, graphInput: options.graphInput ?? defaultGraphInput }
-    const begun = await beginRun(run)
-    return eventStream(runEvents(begun, stream), (isFinished) => {
-      stream.leave()
+  return withStream(call.openStream(), async (stream) => {
+    const begun = await beginRun({ call, key, input, graphInput: options.graphInput ?? defaultGraphInput })
+    const onClose = (isFinished: boolean): void => {
       // A server that closes its streams has left the client, not the client the run.
       if (options.onAbort !== 'cancel' || isFinished || !call.request.signal.aborted) return
       void begun.turn.cancel('The client has aborted the run.').catch(() => {})
-    })
-  } catch (error) {
-    stream.leave()
-    throw error
-  }
+    }
+    return eventStream(runEvents(begun, stream), { stream, onClose })
+  })
 }
 
 function defaultGraphInput({ message = '' }: GraphRunInput): JsonObject {

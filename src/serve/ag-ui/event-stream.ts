@@ -1,4 +1,5 @@
 /** Events of a run as Server-Sent Events. */
+import type { OpenStream } from '../open-streams.ts'
 import { dataFrame, HEARTBEAT, sseResponse } from '../sse-response.ts'
 import type { AgUiEvent } from './wire.ts'
 
@@ -7,10 +8,16 @@ export type StreamItem = AgUiEvent | null
 
 const LAST: ReadonlySet<string> = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
-/** A failure is an event, too. `onClose`: called with true if the last event of the run was given. */
+interface EventStreamOptions {
+  readonly stream: OpenStream
+  /** Called with true if the last event of the run was given. */
+  readonly onClose: (isFinished: boolean) => void
+}
+
+/** A failure is an event, too. */
 export function eventStream(
   events: AsyncGenerator<StreamItem, void, undefined>,
-  onClose: (isFinished: boolean) => void,
+  { stream, onClose }: EventStreamOptions,
 ): Response {
   let isFinished = false
   const frameOf = (event: StreamItem): string => {
@@ -22,6 +29,7 @@ export function eventStream(
     for await (const event of events) yield frameOf(event)
   }
   return sseResponse(frames(), {
+    stream,
     failed: ({ code, detail }) => frameOf({ type: 'RUN_ERROR', code, message: detail }),
     onClose: () => onClose(isFinished),
   })

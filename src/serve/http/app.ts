@@ -20,6 +20,7 @@ import { OpenStreams } from '../open-streams.ts'
 import {
   badRequest,
   HttpProblem,
+  isHidden,
   type Problem,
   problemOf,
   problemResponse,
@@ -101,7 +102,9 @@ export interface HttpServer {
   readonly close: () => void
 }
 
-const SECURITY_HEADERS = {
+/** Of every response that has none of its own. Browsers keep a 404 and a 410 without `cache-control`, some for ever. */
+const HEADERS = {
+  'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
@@ -134,8 +137,9 @@ export async function createHttp(host: Host, options: HttpOptions = {}): Promise
   const document = openApi(ROUTES, { title: 'Holdfast', version: '1', mounts })
   const app = await newHono()
   const { maxStreams = 10_000, maxStreamsEach = 100 } = options
-  const streams = new OpenStreams(maxStreams, maxStreamsEach)
-  const server = new Server(options, { host, streams, document })
+  const report = reporterOf(options)
+  const streams = new OpenStreams({ most: maxStreams, mostEach: maxStreamsEach, report })
+  const server = new Server(options, { host, streams, document, report })
   for (const route of ROUTES) {
     const checks = await checksOf(route)
     app.on(route.method, honoPath(route.path), (context) =>
@@ -249,18 +253,21 @@ interface ServerParts {
   readonly host: Host
   readonly streams: OpenStreams
   readonly document: JsonObject
+  readonly report: Report
 }
 
 class Server {
   readonly #options: HttpOptions
+  readonly #report: Report
   readonly #shared: RouteServer
   readonly #streams: OpenStreams
   readonly #admission: Admission
   readonly #cors: Cors
   readonly #metrics = new Metrics()
 
-  constructor(options: HttpOptions, { host, streams, document }: ServerParts) {
+  constructor(options: HttpOptions, { host, streams, document, report }: ServerParts) {
     this.#options = options
+    this.#report = report
     this.#streams = streams
     this.#cors = new Cors(options.cors ?? [], options.mounts ?? [])
     const { requestsPerMinute, authFailuresPerMinute, authTimeoutMs, heartbeatMs = 15_000 } = options
@@ -349,8 +356,7 @@ class Server {
       response = await work(seen)
     } catch (error) {
       problem = this.#problem(error, seen)
-      if (problem.status === 500 || (error instanceof HttpProblem && error.cause !== undefined))
-        this.#failed(error)
+      if (isHidden(error)) this.#report(error)
       response = respond(problem, request)
     }
     const ms = performance.now() - started
@@ -378,7 +384,7 @@ class Server {
 
   #finished(request: Request, response: Response): Response {
     // The page has a policy of its own.
-    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...this.#cors.headers(request) }))
+    for (const [name, value] of Object.entries({ ...HEADERS, ...this.#cors.headers(request) }))
       if (!response.headers.has(name)) response.headers.set(name, value)
     return response
   }
@@ -393,17 +399,20 @@ class Server {
     try {
       this.#options.accessLog?.(line)
     } catch (error) {
-      this.#failed(error)
+      this.#report(error)
     }
   }
+}
 
-  #failed(error: unknown): void {
-    const { onError } = this.#options
-    if (onError === undefined) return reportFailure('a request failed', error)
+type Report = (error: unknown) => void
+
+/** The callback of an embedder changes no answer. */
+function reporterOf({ onError }: HttpOptions): Report {
+  if (onError === undefined) return (error) => reportFailure('a request failed', error)
+  return (error) => {
     try {
       onError(error)
     } catch (thrown) {
-      // The callback of an embedder changes no answer.
       debugThrown('onError', thrown)
     }
   }

@@ -6,7 +6,7 @@ export function artifactResponse({ info, content }: ArtifactContent, request: Re
   const bytes = bytesOf(content)
   const headers = {
     'content-type': safeType(info.kind === 'file' ? info.mediaType : 'application/json'),
-    'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(info.name ?? info.artifactId)}`,
+    'content-disposition': `attachment; filename*=UTF-8''${headerText(info.name ?? info.artifactId)}`,
     'accept-ranges': 'bytes',
     etag: `"${info.version}-${info.chunks}"`,
   }
@@ -25,6 +25,14 @@ export function artifactResponse({ info, content }: ArtifactContent, request: Re
 function bytesOf(content: ArtifactContent['content']): Uint8Array<ArrayBuffer> {
   if (content instanceof Uint8Array) return new Uint8Array(content)
   return new TextEncoder().encode(typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+/** As RFC 8187 has it, which allows fewer characters than a URI. A tool may have cut a name inside of an emoji. */
+function headerText(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }
 
 const SAFE =

@@ -40,8 +40,5 @@ export function keyOf({ params, caller: { tenant, actor } }: RouteCall): Context
 }
 
 export function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  })
+  return Response.json(value, { status })
 }

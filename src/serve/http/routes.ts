@@ -1,7 +1,7 @@
 /** Every route of the server. */
 import { createHash } from 'node:crypto'
 import type { ConversationInfo } from '../../host/index.ts'
-import { HoldfastError } from '../../protocol/index.ts'
+import { defined, HoldfastError } from '../../protocol/index.ts'
 import { keyHeader } from '../key-header.ts'
 import { erasedProblem, HttpProblem, notFound, notReady, problemWith, unknownAgent } from '../problem.ts'
 import { withFlowReplies } from '../turn-events.ts'
@@ -128,9 +128,11 @@ export const ROUTES: readonly Route[] = [
       json(
         await host.reads.list(ownerOf(caller), {
           ...page(query),
-          ...given('name', query['agent'] as string | undefined),
-          ...given('status', query['status'] as ConversationInfo['status'] | undefined),
-          ...given('query', query['q'] as string | undefined),
+          ...defined({
+            name: query['agent'] as string | undefined,
+            status: query['status'] as ConversationInfo['status'] | undefined,
+            query: query['q'] as string | undefined,
+          }),
         }),
       ),
   },
@@ -243,12 +245,7 @@ export const ROUTES: readonly Route[] = [
     handle: async (call) => {
       await existing(call)
       const { from, to, turn, limit } = call.query as Record<string, number | undefined>
-      const range = {
-        ...given('from', from),
-        ...given('to', to),
-        ...given('turn', turn),
-        ...given('limit', limit),
-      }
+      const range = defined({ from, to, turn, limit })
       return json({ entries: await call.server.host.reads.entries(keyOf(call), range) })
     },
   },
@@ -350,7 +347,7 @@ async function fork(call: RouteCall): Promise<Response> {
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
   if (key === undefined) {
-    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...given('at', at) })
+    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...defined({ at }) })
     return json({ contextId: to }, 201)
   }
   // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
@@ -359,7 +356,7 @@ async function fork(call: RouteCall): Promise<Response> {
   const to = at === undefined ? prefix : `${prefix}-${at}`
   if (!(await isForked(call, prefix, to)))
     try {
-      await host.fork(keyOf(call), { to, ...given('at', at) })
+      await host.fork(keyOf(call), { to, ...defined({ at }) })
     } catch (error) {
       // The same request at once has made it.
       if (!(await isForked(call, prefix, to))) throw error
@@ -388,9 +385,9 @@ async function events(call: RouteCall): Promise<Response> {
     throw HoldfastError.is(error, 'erased') ? erasedProblem(error.message) : error
   })
   const form = streamForm(call.request) ?? 'sse'
-  const { signal, leave } = call.openStream()
-  const stream = host.events(keyOf(call), { since, heartbeatMs, signal })
-  return streamResponse(withFlowReplies(host, keyOf(call), stream), { form, onClose: leave })
+  const stream = call.openStream()
+  const entries = host.events(keyOf(call), { since, heartbeatMs, signal: stream.signal })
+  return streamResponse(withFlowReplies(host, keyOf(call), entries), { form, stream })
 }
 
 function ownerOf({ tenant, actor }: RouteCall['caller']) {
@@ -398,14 +395,10 @@ function ownerOf({ tenant, actor }: RouteCall['caller']) {
 }
 
 function page(query: RouteCall['query']) {
-  return {
-    ...given('limit', query['limit'] as number | undefined),
-    ...given('cursor', query['cursor'] as string | undefined),
-  }
-}
-
-function given<Name extends string, T>(name: Name, value: T | undefined): { readonly [K in Name]?: T } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [K in Name]: T })
+  return defined({
+    limit: query['limit'] as number | undefined,
+    cursor: query['cursor'] as string | undefined,
+  })
 }
 
 function hashOf(...texts: readonly string[]): string {

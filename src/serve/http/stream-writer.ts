@@ -3,9 +3,9 @@
  * each keep the next, so a stream that stays open would cost memory for every event that it has ever sent.
  */
 import type { ServerResponse } from 'node:http'
+import { isStream } from '../sse-response.ts'
 import type { HttpConnection } from './address.ts'
 import type { HttpServer } from './app.ts'
-import { isStream } from './stream.ts'
 
 /** The sign of @hono/node-server for a response that is written already. */
 const ALREADY_SENT = { 'x-hono-already-sent': 'true' }
@@ -35,6 +35,8 @@ async function writeStream(body: ReadableStream<Uint8Array>, outgoing: ServerRes
   const reader = body.getReader()
   const leave = (): void => void reader.cancel().catch(() => {})
   outgoing.once('close', leave)
+  // A reader that left before there was a response closes nothing any more.
+  if (outgoing.destroyed) leave()
   try {
     for (;;) {
       const { done, value } = await reader.read()

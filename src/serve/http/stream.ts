@@ -1,59 +1,38 @@
 /** Events of a conversation as Server-Sent Events or as lines of JSON. An entry has its position as id. */
 import type { HostEvent } from '../../host/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import { type Problem, problemOf } from '../problem.ts'
+import type { OpenStream } from '../open-streams.ts'
+import type { Problem } from '../problem.ts'
+import { HEARTBEAT, sseResponse } from '../sse-response.ts'
 
 export type StreamForm = 'sse' | 'ndjson'
 
 export interface StreamOptions {
   readonly form: StreamForm
-  /** Aborts when the reader has left. */
-  readonly onClose: () => void
+  readonly stream: OpenStream
 }
 
 const TYPES = { sse: 'text/event-stream; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' }
 
-const UNBUFFERED = 'x-accel-buffering'
-
 /** Reads events as fast as the reader takes them. A failure is an `error` frame, then the end. */
 export function streamResponse(
   events: AsyncGenerator<HostEvent, void, undefined>,
-  { form, onClose }: StreamOptions,
+  { form, stream }: StreamOptions,
 ): Response {
-  const encoder = new TextEncoder()
   const frame = form === 'sse' ? sseFrame : ndjsonFrame
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await events.next()
-        if (!done) {
-          controller.enqueue(encoder.encode(frame(value)))
-          return
-        }
-      } catch (error) {
-        controller.enqueue(encoder.encode(errorFrame(form, problemOf(error))))
-      }
-      onClose()
-      controller.close()
-    },
-    cancel: async () => {
-      onClose()
-      await events.return()
-    },
+  async function* frames(): AsyncGenerator<string, void, undefined> {
+    for await (const event of events) yield frame(event)
+  }
+  return sseResponse(frames(), {
+    stream,
+    headers: { 'content-type': TYPES[form] },
+    failed: (problem) => errorFrame(form, problem),
   })
-  return new Response(body, {
-    headers: { 'content-type': TYPES[form], 'cache-control': 'no-store', [UNBUFFERED]: 'no' },
-  })
-}
-
-/** True for a response of `streamResponse`: no other asks proxies not to buffer it. */
-export function isStream({ headers }: Response): boolean {
-  return headers.get(UNBUFFERED) === 'no'
 }
 
 /** `since` of the next request of a reader is the `id` of the last frame that had one. */
 function sseFrame(event: HostEvent): string {
-  if (event.type === 'heartbeat') return ': heartbeat\n\n'
+  if (event.type === 'heartbeat') return HEARTBEAT
   const { name, data, id } = framed(event)
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }

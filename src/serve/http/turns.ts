@@ -130,11 +130,11 @@ interface TurnStream {
 function turnStream(
   call: RouteCall,
   key: ContextKey,
-  { form, stream: { signal, leave }, turn: { ref, seq } }: TurnStream,
+  { form, stream, turn: { ref, seq } }: TurnStream,
 ): Response {
   const { host, heartbeatMs } = call.server
-  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
-  return streamResponse(events, { form, onClose: leave })
+  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal: stream.signal })
+  return streamResponse(events, { form, stream })
 }
 
 /** Undefined if the caller takes JSON. */

@@ -86,11 +86,11 @@ async function chat(call: MountCall, cancels: boolean): Promise<Response> {
   }
   if (cancels) cancelOnLeave(call, begun)
   if (request.isStream) {
-    const { events, leave } = liveReply(call, key, begun)
+    const { events, stream } = liveReply(call, key, begun)
     return sseResponse(chatFrames(events, options), {
+      stream,
       headers: namesConversation(key),
       failed: (problem) => dataFrame({ error: errorOf(problem) }) + DONE,
-      onClose: leave,
     })
   }
   const completion = await chatCompletion(await finishedReply(call, begun), options)
@@ -119,11 +119,11 @@ interface ResponseStreamOptions {
   readonly key: ContextKey
 }
 
-function responseStream({ events, leave }: LiveReply, { options, key }: ResponseStreamOptions): Response {
+function responseStream({ events, stream }: LiveReply, { options, key }: ResponseStreamOptions): Response {
   return sseResponse(responseFrames(events, options), {
+    stream,
     headers: namesConversation(key),
     failed: (problem) => errorFrame(problem),
-    onClose: leave,
   })
 }
 

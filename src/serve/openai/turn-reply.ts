@@ -4,12 +4,13 @@ import type { ContextKey } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import type { MountCall } from '../mount.ts'
 import { type OpenStream, withStream } from '../open-streams.ts'
-import { badRequest, HttpProblem, problemWith } from '../problem.ts'
+import { badRequest, HttpProblem, refusedProblem } from '../problem.ts'
 import {
   type BegunTurn,
   begunTurn,
   checkFinished,
   flowReply,
+  NEVER_BEGAN,
   type TurnRef,
   turnEvents,
 } from '../turn-events.ts'
@@ -94,9 +95,8 @@ export async function finishedReply(
   call: MountCall,
   { key, outcome }: BegunReply,
 ): Promise<AsyncGenerator<ReplyEvent>> {
-  const { turn, error } = checkFinished(await outcome)
-  if (turn === 0)
-    throw new HttpProblem(problemWith(error?.code ?? 'internal', error?.message ?? 'The turn never began.'))
+  const { turn, error = NEVER_BEGAN } = checkFinished(await outcome)
+  if (turn === 0) throw refusedProblem(error)
   return storedReply(call, key, turn)
 }
 
@@ -121,16 +121,16 @@ export async function storedReply(
 
 export interface LiveReply {
   readonly events: AsyncGenerator<ReplyEvent>
-  readonly leave: () => void
+  readonly stream: OpenStream
 }
 
 export function liveReply(
   call: MountCall,
   key: ContextKey,
-  { ref, seq, stream }: { readonly ref: TurnRef; readonly seq: number; readonly stream?: OpenStream },
+  begun: { readonly ref: TurnRef; readonly seq: number; readonly stream?: OpenStream },
 ): LiveReply {
   const { host, heartbeatMs } = call
-  const { signal, leave } = stream ?? call.openStream()
-  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal })
-  return { events: replyEvents(host, key, events), leave }
+  const { ref, seq, stream = call.openStream() } = begun
+  const events = turnEvents(host, key, { ref, since: seq - 1, heartbeatMs, signal: stream.signal })
+  return { events: replyEvents(host, key, events), stream }
 }

@@ -29,21 +29,18 @@ export interface MessageReader {
   readonly stream: OpenStream
 }
 
-export function messageStream(
-  { call, key, stream: { signal, leave } }: MessageReader,
-  followed: FollowedTurn,
-): Response {
+export function messageStream({ call, key, stream }: MessageReader, followed: FollowedTurn): Response {
   const events = (): AsyncGenerator<HostEvent> =>
     turnEvents(call.host, key, {
       ref: followed.ref,
       since: followed.seq - 1,
       heartbeatMs: call.heartbeatMs,
-      signal,
+      signal: stream.signal,
     })
   return sseResponse(frames(messageChunks({ host: call.host, key, followed, events })), {
+    stream,
     headers: { [UI_STREAM]: 'v1' },
     failed: ({ detail }: Problem) => dataFrame({ type: 'error', errorText: detail }) + DONE,
-    onClose: leave,
   })
 }
 

@@ -1,9 +1,9 @@
 /** Tasks over A2A, in one process and in memory: messages, states, artifacts and lists. */
 import { TaskState } from '@a2a-js/sdk'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { HostedAgentConfig } from '../../../src/host/index.ts'
-import { agentTool, ask, defineTool, memoryStore, type Store } from '../../../src/index.ts'
+import { agentTool, ask, askUser, defineTool, memoryStore, type Store } from '../../../src/index.ts'
 import { a2a } from '../../../src/serve/a2a/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { until } from '../../turn/kit.ts'
@@ -281,6 +281,25 @@ test('a waiting task can be canceled, and a subscriber sees it', async () => {
   for await (const { payload } of updates)
     if (payload?.$case === 'statusUpdate') states.push(payload.value.status?.state)
   expect(states).toEqual([TaskState.TASK_STATE_CANCELED])
+})
+
+test('a stream that fails after its first update reaches onError with the reason', async () => {
+  const failures: unknown[] = []
+  const model = new ScriptedModel([{ calls: [{ tool: 'ask_user', args: { question: 'Which?' } }] }])
+  const { host, url } = await open(
+    { store: memoryStore(), agents: { helper: { model, tools: [askUser()] } } },
+    { mounts: [await a2a()], onError: (error) => failures.push(error) },
+  )
+  const client = await officialClient('JSONRPC', `${url}/a2a/helper`)
+  const task = await client.sendMessage(requestOf({ text: 'Go' }))
+  const broken = new Error('the disk is broken')
+  vi.spyOn(host, 'events').mockImplementation(() => {
+    throw broken
+  })
+  const updates = client.resubscribeTask({ id: 'id' in task ? task.id : '', tenant: '' })
+  expect((await updates.next()).value?.payload?.$case).toBe('task')
+  await expect(updates.next()).rejects.toThrow('Its log has the reason')
+  expect(failures).toEqual([broken])
 })
 
 test('a message to a running task steers it, one to its context waits as a task of its own', async () => {

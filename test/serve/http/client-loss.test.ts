@@ -44,6 +44,39 @@ test('an erased conversation is erased, also if the answer was lost', async () =
   await expect(conversation.erase()).rejects.toMatchObject({ status: 404 })
 })
 
+test('a conversation is recreated, also if the answer was lost', async () => {
+  const { conversation, host } = await connect(['Hello.'], losing('POST'))
+  await (await host.send(key, 'Hi')).outcome
+  await host.erase(key)
+  await conversation.recreate()
+  expect(await host.reads.info(key)).toMatchObject({ turn: 0, status: 'idle' })
+  await expect(conversation.recreate()).rejects.toMatchObject({ status: 409, code: 'exists' })
+})
+
+test('a repetition of a request that the server did not take is refused as the first would be', async () => {
+  let isFirst = true
+  const { conversation, host } = await connect(['Hello.'], (_, response) => {
+    const answer = isFirst ? new Response(null, { status: 429 }) : response
+    isFirst = false
+    return answer
+  })
+  await (await host.send(key, 'Hi')).outcome
+  await expect(conversation.recreate()).rejects.toMatchObject({ status: 409, code: 'exists' })
+})
+
+test('entries with line separators of Unicode arrive whole', async () => {
+  const words = 'one\u2028two\u2029three\u0085four'
+  const { conversation, host } = await connect(['Hello.'], (_, response) => response)
+  await (await host.send(key, words)).outcome
+  const seen: unknown[] = []
+  for await (const event of conversation.events()) {
+    if (event.type !== 'entry') continue
+    seen.push(event.entry.data['message'] ?? event.entry.seq)
+    if (event.entry.type === 'turn.end') break
+  }
+  expect(seen).toEqual([words, 2, 3, 4, 5, 6])
+})
+
 test('a cancel that is repeated cancels no later turn', async () => {
   const next = Promise.withResolvers<void>()
   const second = async () => {

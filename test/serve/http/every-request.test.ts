@@ -1,12 +1,16 @@
 /** Limits, the access log and positions of streams hold for every request, whatever its route. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createHost } from '../../../src/host/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { HoldfastError, memoryStore } from '../../../src/index.ts'
+import { agUi } from '../../../src/serve/ag-ui/index.ts'
 import type { Caller } from '../../../src/serve/caller.ts'
 import { type AccessLine, createHttp, type HttpOptions } from '../../../src/serve/http/index.ts'
 import { openai } from '../../../src/serve/openai/index.ts'
+import { uiMessageStream } from '../../../src/serve/ui/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { frames } from './kit.ts'
+
+const STREAM = { 'content-type': 'application/json', accept: 'text/event-stream' }
 
 async function server(options: HttpOptions) {
   const model = new ScriptedModel(() => 'Hello.')
@@ -34,6 +38,46 @@ test('the page about the API and unknown addresses are limited by address, as th
   expect(await statuses('/nowhere', 'two')).toEqual([404, 404, 429])
   expect(await statuses('/health', 'three')).toEqual([200, 200, 429])
   expect((await call('/docs', {}, 'four')).status).toBe(200)
+})
+
+test('no browser keeps an answer: an erased conversation is read again after it was begun anew', async () => {
+  const { call, host, send } = await server({ mounts: [openai()] })
+  await (await send()).text()
+  await host.erase({ tenant: 'local', actor: 'local', contextId: 'a:1' })
+  const paths = ['/conversations/a:1/events', '/conversations/a:1', '/nowhere', '/v1/models/b', '/metrics']
+  const answers = await Promise.all(paths.map((path) => call(path)))
+  expect(answers.map(({ status }) => status)).toEqual([410, 404, 404, 404, 200])
+  expect(new Set(answers.map(({ headers }) => headers.get('cache-control')))).toEqual(new Set(['no-store']))
+  expect((await call('/docs')).headers.get('cache-control')).toBe('no-cache')
+})
+
+test('onError gets the reason where a caller reads that the log has it: of a stream, and of a refused message', async () => {
+  const failures: unknown[] = []
+  const mounts = [openai(), agUi(), uiMessageStream()]
+  const { call, host, send } = await server({ mounts, onError: (error) => failures.push(error) })
+  await (await send()).text()
+  const broken = new Error('the disk is broken')
+  vi.spyOn(host, 'events').mockImplementation(() => {
+    throw broken
+  })
+  const post = (body: object) => ({
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  })
+  const messages = [{ id: 'm', role: 'user', content: 'Hi', parts: [{ type: 'text', text: 'Hi' }] }]
+  const requests: [string, RequestInit?][] = [
+    ['/conversations/a:1/messages', { ...post({ message: 'Hi' }), headers: STREAM }],
+    ['/v1/chat/completions', post({ model: 'a', stream: true, messages })],
+    ['/ag-ui/a', post({ threadId: '2', runId: 'r', messages })],
+    ['/ui/agents/a/chat', post({ id: '3', messages })],
+  ]
+  for (const [path, init] of requests) expect(await (await call(path, init)).text()).toContain('Its log has')
+  expect(failures).toEqual(requests.map(() => broken))
+  failures.length = 0
+  host.store.append = async () => Promise.reject(new HoldfastError('store-failed', { message: 'No disk.' }))
+  expect((await send()).status).toBe(500)
+  expect(failures).toMatchObject([{ cause: { message: 'store-failed: No disk.' } }])
 })
 
 test('a preflight request has a line in the access log', async () => {

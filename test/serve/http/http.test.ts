@@ -139,6 +139,24 @@ describe('a host over HTTP', () => {
     expect((await call('/conversations/a:1/artifacts/nothing')).status).toBe(404)
   })
 
+  test.each([
+    ["it's (1)*.csv", 'it%27s%20%281%29%2A.csv'],
+    ['half of \ud83d.csv', 'half%20of%20%EF%BF%BD.csv'],
+  ])('an artifact called %j is a download under its name', async (name, encoded) => {
+    const save = defineTool({
+      name: 'save',
+      description: 'Saves',
+      input: z.object({}),
+      run: async (_, { artifacts }) => artifacts.writeFile('file', 'x', { name }).then(() => 'saved'),
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: 'save', args: {} }] }, 'Done.'])
+    const { call } = await open({ store: memoryStore(), agents: { a: { model, tools: [save] } } })
+    await call('/conversations/a:1/messages?wait=true', { json: { message: 'Save it' } })
+    const file = await call('/conversations/a:1/artifacts/file')
+    expect([file.status, await file.text()]).toEqual([200, 'x'])
+    expect(file.headers.get('content-disposition')).toBe(`attachment; filename*=UTF-8''${encoded}`)
+  })
+
   test('streams one turn to its end, as events or as lines', async () => {
     const { call } = await open({ store: memoryStore(), agents: agents('One.', 'Two.') })
     const sse = await call('/conversations/a:1/messages', {
@@ -241,6 +259,20 @@ describe('a host over HTTP', () => {
     expect([...first.ids, ...second.ids].toSorted()).toEqual(['a:1', 'a:2', 'a:3'])
     expect((await ids('?q=green')).ids).toEqual(['a:2'])
     expect((await ids('?agent=b')).ids).toEqual([])
+  })
+
+  test('lists the conversations of an agent, those of the default one without a name, too', async () => {
+    const both = { a: { model: ScriptedModel.forever('Hi.') }, b: { model: ScriptedModel.forever('Ho.') } }
+    const { call } = await open({ store: memoryStore(), agents: both })
+    for (const id of ['a:1', 'b:1', '7'])
+      await call(`/conversations/${id}/messages?wait=true`, { json: { message: 'Hi' } })
+    const ids = async (agent: string) => {
+      const page = await (await call(`/conversations?agent=${agent}`)).json()
+      return (page as { conversations: { contextId: string }[] }).conversations
+        .map(({ contextId }) => contextId)
+        .toSorted()
+    }
+    expect([await ids('a'), await ids('b'), await ids('c')]).toEqual([['7', 'a:1'], ['b:1'], []])
   })
 
   test.each([

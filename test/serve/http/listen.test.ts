@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createHost } from '../../../src/host/index.ts'
 import { defineTool, memoryStore } from '../../../src/index.ts'
-import { createHttp, listen } from '../../../src/serve/http/index.ts'
+import { createHttp, listen, type Mount, type MountCall } from '../../../src/serve/http/index.ts'
 import { ScriptedModel } from '../../../src/testing/index.ts'
 import { programFile } from '../../build/programs.ts'
 import { until } from '../../turn/kit.ts'
@@ -111,6 +112,31 @@ describe('a listening server', () => {
     http.close()
     expect(await stream.text()).toContain('turn.end')
     expect((await fetch(`${url}/conversations/a:1/events`)).status).toBe(503)
+  })
+
+  test('a stream whose reader has left before it began is released', async () => {
+    const reached = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const handle = async ({ request }: MountCall): Promise<Response> => {
+      const left = new Promise((resolve) => request.signal.addEventListener('abort', resolve))
+      reached.resolve()
+      await left
+      // The connection is gone before there is a response.
+      await nextTick()
+      const body = new ReadableStream({
+        pull: (to) => to.enqueue(Buffer.from('x')),
+        cancel: released.resolve,
+      })
+      return new Response(body, { headers: { 'x-accel-buffering': 'no' } })
+    }
+    const late: Mount = { name: 'late', routes: [{ method: 'GET', path: '/late', handle }] }
+    const { call } = await open({ store: memoryStore(), agents: agents('Hi.') }, { mounts: [late] })
+    const leaving = new AbortController()
+    const left = call('/late', { signal: leaving.signal }).catch(() => {})
+    await reached.promise
+    leaving.abort()
+    await left
+    await expect(released.promise).resolves.toBeUndefined()
   })
 
   test('a caller that waits while the server shuts down is to send the request again', async () => {

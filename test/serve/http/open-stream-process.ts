@@ -18,8 +18,12 @@ async function* heartbeats(): AsyncGenerator<HostEvent, void, undefined> {
 
 const promises = (): number => queryObjects(Promise, { format: 'count' })
 
+const failed = (error: unknown): never => {
+  throw error
+}
+const stream = { signal: new AbortController().signal, leave: () => {}, failed }
 const http: HttpServer = {
-  fetch: async () => streamResponse(heartbeats(), { form: 'sse', onClose: () => {} }),
+  fetch: async () => streamResponse(heartbeats(), { form: 'sse', stream }),
   isAuthenticated: true,
   document: {},
   close: () => {},

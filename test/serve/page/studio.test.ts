@@ -361,11 +361,30 @@ describe('the outcome of a call', () => {
 })
 
 describe('the view', () => {
-  const entry = (seq: number, type: string, data: object) =>
-    ({ type: 'entry', entry: { seq, turn: 1, at: 0, type, v: 1, data } }) as never
+  const of = (turn: number) => (seq: number, type: string, data: object) =>
+    ({ type: 'entry', entry: { seq, turn, at: 0, type, v: 1, data } }) as never
+  const entry = of(1)
   const delta = (type: string, data: object) => ({ type: 'delta', event: { type, turn: 1, data } }) as never
   const lines = ({ items }: ConversationView) =>
     items.map((item) => (item.type === 'call' ? `${item.name} ${item.status}` : item.type))
+
+  test('a message or an answer that begins no turn leaves nothing running, and says why', () => {
+    for (const type of ['input', 'answer']) {
+      const { isRunning, items } = withEvents(EMPTY, [
+        of(0)(1, type, { message: 'Hi' }),
+        of(0)(2, 'take', { as: 'nothing', reason: 'nothing was waiting for it' }),
+      ])
+      expect([isRunning, items.at(-1)]).toEqual([
+        false,
+        {
+          type: 'notice',
+          id: 'entry-2-notice',
+          tone: 'warning',
+          text: 'Not used: nothing was waiting for it',
+        },
+      ])
+    }
+  })
 
   test('holds a reply until its entry has come, and no delta after that', () => {
     const begun = withEvents(EMPTY, [
