@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { ClientCredentialsProvider } from '@modelcontextprotocol/client'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { systemTimer } from '../../src/base/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { call, closed, connected } from './kit.ts'
 
@@ -325,5 +326,31 @@ describe('a server that wants OAuth', () => {
         error: 'It wants authorisation. Set `headers`, or `authProvider` in a program.',
       },
     ])
+  })
+
+  it('that refuses the token in mid-session gets a new one, and the call takes the time that it needs', async () => {
+    const events = shopEvents()
+    const handler = toNodeHandler(createMcpHandler(() => shop(events)))
+    let token = 1
+    const { origin } = await listening((request, response) => {
+      if (request.headers.authorization === `Bearer at-${token}`)
+        return void handler(request as never, response)
+      response.writeHead(401).end('{}')
+    })
+    const asked: number[] = []
+    const authProvider = {
+      token: async () => `at-${asked.length + 1}`,
+      onUnauthorized: async () => void asked.push(token),
+    }
+    const mcp = await connected({ shop: { url: `${origin}/mcp`, authProvider } })
+    const timers = closed(vi.spyOn(systemTimer, 'after'), (spy) => spy.mockRestore())
+    token = 2
+    const settled = call(mcp, 'shop_hold')
+    await events.started.promise
+    // Of the answer that is still to come, no stream has ended.
+    for (const [, act] of timers.mock.calls.filter(([ms]) => ms === 2000)) act()
+    events.release.resolve()
+    expect(await settled).toMatchObject({ status: 'ok', output: 'held' })
+    expect(asked).toEqual([2])
   })
 })
