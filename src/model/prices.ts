@@ -2,6 +2,7 @@
  * Token prices, as far as known. A table grows old: costs computed from it are estimates and are marked so. Does not count
  * tokens.
  */
+import { invalidOption, isObject, quote } from '../protocol/index.ts'
 import { byName } from './by-name.ts'
 
 /** US dollars for a million tokens. Cache reads and writes default to the input price. */
@@ -57,6 +58,24 @@ export const PRICES: PriceTable = {
   'gemini-2.0-flash': { input: 0.1, cachedInput: 0.025, output: 0.4 },
   // runs locally
   'ollama/': { input: 0, output: 0 },
+}
+
+/** Throws `invalid-option` for a price by which a cost would be no number, which no limit would stop. */
+export function checkPrices(prices: object): void {
+  for (const [name, price] of Object.entries(prices))
+    if (!isPrice(price))
+      throw invalidOption(
+        'prices',
+        `of ${quote(name)} must be { input, output, cachedInput?, cacheWrite? } in US dollars for a million tokens`,
+      )
+}
+
+function isPrice(given: unknown): boolean {
+  if (!isObject(given)) return false
+  const { input, output, cachedInput = input, cacheWrite = input } = given as Partial<Price>
+  return [input, output, cachedInput, cacheWrite].every(
+    (each) => typeof each === 'number' && each >= 0 && each < Infinity,
+  )
 }
 
 /** The cost of a call in US dollars; undefined if no table has a price. The caller's table wins. */
