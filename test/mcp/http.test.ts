@@ -275,6 +275,27 @@ describe('a call over HTTP', () => {
   })
 })
 
+describe('a list of resources or prompts for a model', () => {
+  it('has the first 200, and says how many are left out', async () => {
+    const library = (): McpServer => {
+      const server = new McpServer({ name: 'library', version: '1' })
+      for (let at = 0; at < 203; at += 1) {
+        server.registerPrompt(`p${at}`, {}, () => ({ messages: [] }))
+        server.registerResource(`r${at}`, `lib://${at}`, {}, () => ({ contents: [] }))
+      }
+      return server
+    }
+    const handler = toNodeHandler(createMcpHandler(library))
+    const { origin } = await listening((request, response) => void handler(request as never, response))
+    const mcp = await connected({ lib: { url: `${origin}/mcp`, resources: true, prompts: true } })
+    for (const kind of ['resources', 'prompts'])
+      expect(await call(mcp, `lib_list_${kind}`)).toMatchObject({
+        status: 'ok',
+        output: { [kind]: Array(200).fill({ name: expect.any(String) }), more: 3 },
+      })
+  })
+})
+
 describe('a server that wants OAuth', () => {
   it('gets a token of the authorisation server by the provider of the config', async () => {
     const handler = toNodeHandler(createMcpHandler(() => shop(shopEvents())))
