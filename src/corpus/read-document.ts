@@ -49,8 +49,9 @@ const ID_LENGTH = 16
 /** Throws `invalid-option` for a parser that could read no file. */
 export function checkParsers(parsers: readonly unknown[]): void {
   for (const each of parsers) {
-    const { id, extensions, parse } = Object(each) as Readonly<Record<string, unknown>>
-    const isParser = typeof id === 'string' && typeof parse === 'function'
+    const given = Object(each) as Readonly<Record<string, unknown>>
+    const { id, extensions } = given
+    const isParser = typeof id === 'string' && typeof given['parse'] === 'function'
     if (isParser && Array.isArray(extensions) && extensions.every(isExtension)) continue
     throw invalidOption(
       'parsers',

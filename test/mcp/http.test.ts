@@ -291,7 +291,7 @@ describe('a list of resources or prompts for a model', () => {
     for (const kind of ['resources', 'prompts'])
       expect(await call(mcp, `lib_list_${kind}`)).toMatchObject({
         status: 'ok',
-        output: { [kind]: Array(200).fill({ name: expect.any(String) }), more: 3 },
+        output: { [kind]: Array.from({ length: 200 }, () => ({ name: expect.any(String) })), more: 3 },
       })
   })
 })
@@ -354,9 +354,9 @@ describe('a server that wants OAuth', () => {
     const handler = toNodeHandler(createMcpHandler(() => shop(events)))
     let token = 1
     const { origin } = await listening((request, response) => {
-      if (request.headers.authorization === `Bearer at-${token}`)
-        return void handler(request as never, response)
-      response.writeHead(401).end('{}')
+      const isKnown = request.headers.authorization === `Bearer at-${token}`
+      if (isKnown) void handler(request as never, response)
+      else response.writeHead(401).end('{}')
     })
     const asked: number[] = []
     const authProvider = {

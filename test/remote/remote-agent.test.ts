@@ -36,7 +36,8 @@ function timerThat(onWait: (ms: number) => void): NonNullable<RemoteAgentOptions
 
 /** A remote agent whose tasks cannot be subscribed to. */
 const noSubscription: typeof fetch = async (input, init) => {
-  const { id, method } = JSON.parse(String(init?.body ?? '{}')) as { id?: number; method?: string }
+  const body = typeof init?.body === 'string' ? init.body : '{}'
+  const { id, method } = JSON.parse(body) as { id?: number; method?: string }
   if (method !== 'SubscribeToTask') return fetch(input, init)
   const error = { code: -32_004, message: 'There are no subscriptions here.' }
   return Response.json({ jsonrpc: '2.0', id, error })
