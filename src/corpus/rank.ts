@@ -86,8 +86,7 @@ export function reranked(
   passages: readonly FoundPassage[],
   scores: readonly number[],
 ): readonly FoundPassage[] {
-  const isValid = scores.length === passages.length && scores.every((score) => score >= 0 && score <= 1)
-  if (!isValid)
+  if (!areScores(scores, passages.length))
     throw new HoldfastError('option-failed', {
       message: `The reranker must return ${passages.length} scores from 0 to 1, one for each passage.`,
       details: { option: 'reranker' },
@@ -95,6 +94,12 @@ export function reranked(
   return passages
     .map((passage, at) => ({ ...passage, score: scores[at] ?? 0 }))
     .toSorted((one, other) => other.score - one.score)
+}
+
+/** A reranker of a user may return anything. */
+function areScores(given: unknown, count: number): boolean {
+  if (!Array.isArray(given) || given.length !== count) return false
+  return given.every((score: unknown) => typeof score === 'number' && score >= 0 && score <= 1)
 }
 
 function sum(numbers: readonly number[]): number {

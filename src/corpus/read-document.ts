@@ -1,7 +1,7 @@
 /** From a source to a document with its passages, ready to be indexed. Knows no index. */
 import { createHash } from 'node:crypto'
-import { HoldfastError, quote } from '../protocol/index.ts'
-import type { Chunker } from './chunk.ts'
+import { HoldfastError, invalidOption, quote } from '../protocol/index.ts'
+import type { Chunk, Chunker } from './chunk.ts'
 import { DocumentError, type DocumentLimits, type ParsedDocument, type Parser, tooLarge } from './parser.ts'
 import { cleanText } from './plain-text.ts'
 import { extensionOf, type FoundSource, nameOf } from './sources.ts'
@@ -45,6 +45,24 @@ export interface ReadOptions {
 }
 
 const ID_LENGTH = 16
+
+/** Throws `invalid-option` for a parser that could read no file. */
+export function checkParsers(parsers: readonly unknown[]): void {
+  for (const each of parsers) {
+    const given = Object(each) as Readonly<Record<string, unknown>>
+    const { id, extensions } = given
+    const isParser = typeof id === 'string' && typeof given['parse'] === 'function'
+    if (isParser && Array.isArray(extensions) && extensions.every(isExtension)) continue
+    throw invalidOption(
+      'parsers',
+      'must be a list of { id, extensions, parse }, with endings in lower case and without a dot, such as "tex"',
+    )
+  }
+}
+
+function isExtension(given: unknown): boolean {
+  return typeof given === 'string' && !given.includes('.') && given === given.toLowerCase()
+}
 
 export async function readContent(found: FoundSource, options: ReadOptions): Promise<SourceContent> {
   const { source } = found
@@ -107,9 +125,23 @@ function checkedPages({ pages }: ParsedDocument, limits: Required<DocumentLimits
 }
 
 function passagesOf(page: string, number: number | null, chunker: Chunker): readonly PassagePlace[] {
-  return chunker
-    .chunk(page)
-    .map(({ start, end }) => ({ page: number, start, end, text: page.slice(start, end) }))
+  const chunks = chunker.chunk(page)
+  checkChunks(chunks, page, chunker)
+  return chunks.map(({ start, end }) => ({ page: number, start, end, text: page.slice(start, end) }))
+}
+
+/** A chunker of a user may return anything. */
+function checkChunks(chunks: unknown, page: string, { id }: Chunker): void {
+  if (Array.isArray(chunks) && chunks.every((chunk) => isChunk(chunk, page))) return
+  throw new HoldfastError('option-failed', {
+    message: `The chunker ${quote(id)} must return a list of { start, end }, with whole numbers within the page.`,
+    details: { option: 'chunker' },
+  })
+}
+
+function isChunk(chunk: unknown, page: string): boolean {
+  const { start, end } = Object(chunk) as Chunk
+  return Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= page.length
 }
 
 function withoutText(pages: number): string {

@@ -56,13 +56,17 @@ function checkSources(sources: unknown): void {
   if (!Array.isArray(sources)) throw invalidOption('sources', `must be a list, not ${shown(sources)}`)
   for (const each of sources as readonly unknown[])
     if (!isSource(each))
-      throw invalidOption('sources', `must be paths, or texts as { source, content }, not ${shown(each)}`)
+      throw invalidOption(
+        'sources',
+        `must be paths, or texts as { source, content, title? }, not ${shown(each)}`,
+      )
 }
 
 function isSource(each: unknown): boolean {
   if (typeof each === 'string') return each !== ''
-  const { source, content } = Object(each) as { readonly source?: unknown; readonly content?: unknown }
-  return typeof source === 'string' && (typeof content === 'string' || content instanceof Uint8Array)
+  const { source, content, title = '' } = Object(each) as Readonly<Record<string, unknown>>
+  const isTexts = typeof source === 'string' && typeof title === 'string'
+  return isTexts && (typeof content === 'string' || content instanceof Uint8Array)
 }
 
 function inMemory({ source, content, title }: DocumentContent, { limits }: FindOptions): FoundSource {

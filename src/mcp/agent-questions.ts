@@ -1,6 +1,6 @@
 /** Requests of an agent as forms of MCP (elicitation), and the filled forms as answers. Knows no connection. */
 import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
-import { optionText, requestText } from '../tool/index.ts'
+import { answerFrom, optionText, requestText } from '../tool/index.ts'
 
 /** A form that MCP clients can show: an object with plain fields. */
 export interface Form {
@@ -60,21 +60,15 @@ export function answerIn(request: RequestData, response: unknown): Json | undefi
       : approved === true
   }
   if (request.kind === 'data' && flatSchema(request.schema) !== undefined) return fields
-  return fields['answer'] === undefined ? undefined : answerFrom(request, fields['answer'])
+  return fields['answer'] === undefined ? undefined : answerOf(request, fields['answer'])
 }
 
-/** An answer as a program writes it: options by their text, and JSON as a text. */
-export function answerFrom({ kind, options = [] }: RequestData, given: Json): Json {
-  if (kind === 'choice') {
-    const option = (text: Json): Json => options.find((each) => optionText(each) === text) ?? text
-    return Array.isArray(given) ? (given as readonly Json[]).map(option) : option(given)
-  }
-  if (kind !== 'data' || typeof given !== 'string') return given
-  try {
-    return JSON.parse(given) as Json
-  } catch {
-    return given
-  }
+/** An answer as a program writes it, or as a text: models write `"true"`, and forms the texts of options. */
+export function answerOf(request: RequestData, given: Json): Json {
+  if (typeof given === 'string') return answerFrom(request, given)
+  if (request.kind !== 'choice' || !Array.isArray(given)) return given
+  const { multiple: _, ...single } = request
+  return (given as readonly Json[]).map((each) => answerOf(single, each))
 }
 
 const PLAIN: readonly unknown[] = ['string', 'number', 'integer', 'boolean']

@@ -2,7 +2,7 @@
 import { systemIds } from '../base/index.ts'
 import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
 import { jsonSchema, requestText, runAround } from '../tool/index.ts'
-import { answerFrom, answerIn, formOf } from './agent-questions.ts'
+import { answerIn, answerOf, formOf } from './agent-questions.ts'
 import type { AgentServerSdk, McpServer, ServerContext } from './sdk.ts'
 import type { Conversations, ServedAgent, ServedCall, ServedOutcome, ServedTurn } from './served-agent.ts'
 
@@ -83,9 +83,7 @@ export function agentTools(
   ) => {
     const begin = async (agent: ServedAgent) => {
       const open = (await agent.requests()).find(({ requestId }) => requestId === request)
-      return asProgram(() =>
-        agent.answer({ [request]: open === undefined ? given : answerFrom(open, given) }),
-      )
+      return asProgram(() => agent.answer({ [request]: open === undefined ? given : answerOf(open, given) }))
     }
     return resultOf(id, await conversations.run(id, callOf(context, begin)))
   }

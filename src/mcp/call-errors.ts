@@ -29,6 +29,7 @@ export function failureOf(sdk: Sdk, error: unknown): CallFailure {
     if (error.code === sdk.SdkErrorCode.NotConnected) return 'unsent'
     if (error.code === sdk.SdkErrorCode.InputRequiredRoundsExceeded) return 'refused'
     if (error.code === sdk.SdkErrorCode.InvalidResult) return 'unreadable'
+    if (error.code === sdk.SdkErrorCode.ListPaginationExceeded) return 'unreadable'
   }
   return isUnsent(error) ? 'unsent' : 'lost'
 }

@@ -341,8 +341,12 @@ function connectProblem(error: unknown, { target }: ServerSettings): string {
     return 'It wants authorisation. Set `headers`, or `authProvider` in a program.'
   if (error instanceof ServerEnded) return error.message
   const text = failureText(error)
-  if (target.kind !== 'http' || !text.endsWith('bad port')) return text
-  return `Port ${new URL(target.url).port} of its url is one that \`fetch\` never connects to. Serve it on another port.`
+  if (target.kind !== 'http') return text
+  const { username, password, port } = new URL(target.url)
+  if (username !== '' || password !== '')
+    return 'Its url has a user or a password, with which `fetch` never connects. Set `Authorization` in `headers` instead.'
+  if (!text.endsWith('bad port')) return text
+  return `Port ${port} of its url is one that \`fetch\` never connects to. Serve it on another port.`
 }
 
 function rejectedBy(signal: AbortSignal, message: string): Promise<never> {

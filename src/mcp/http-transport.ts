@@ -13,7 +13,7 @@ export interface HttpTransportOptions {
   readonly maxMessageBytes: number
   /** The longest that a request may take. */
   readonly longestMs: number
-  /** Called when a call is sent; returns a function to call when its stream has ended for good. */
+  /** Called when the answer of a call begins; returns a function to call when its stream has ended for good. */
   readonly watchCall: () => () => void
 }
 
@@ -35,10 +35,11 @@ function watchedFetch({ maxMessageBytes, watchCall, longestMs }: HttpTransportOp
   const patient = patientRequests(longestMs)
   return async (input, init) => {
     const isCall = typeof init?.body === 'string' && init.body.includes('"method":"tools/call"')
-    const onEnd = isCall ? watchCall() : () => {}
     // Other requests are streams of reports, which are opened again.
     const response = await fetch(input, init?.method === 'POST' ? { ...init, ...patient } : init)
     if (response.body === null) return response
+    // A refusal is no answer that could break off: the call fails by its status, or is sent again with a new token.
+    const onEnd = isCall && response.ok ? watchCall() : () => {}
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
     const body = watched(response.body, { meter: new Meter(maxMessageBytes, isStream), onEnd })
     const { status, statusText, headers } = response

@@ -129,6 +129,7 @@ describe('a question that does not say which call it belongs to', () => {
     const call = new QuestionedCall({ server: 's', tool: 't' }, answersOf(true), () => {})
     const never = questions.during(call, cancelled.signal, () => Promise.reject(new Error('It was sent.')))
     cancelled.abort(new Error('cancelled'))
+    await expect(never).rejects.toThrow('cancelled')
     await others.begun
     await others.end(true)
     await yes.begun
@@ -137,6 +138,23 @@ describe('a question that does not say which call it belongs to', () => {
     await no.begun
     expect(await questions.answer(SURE, OPEN)).toEqual({ action: 'decline' })
     await no.end(true)
+  })
+
+  it('holds up no call that is cancelled before its turn, and loses no turn by it', async () => {
+    const questions = new Questions()
+    const running = started(questions)
+    await running.begun
+    const alone = started(questions, { 'elicit-1': true })
+    const cancelled = new AbortController()
+    const call = new QuestionedCall({ server: 's', tool: 't' }, {}, () => {})
+    const never = questions.during(call, cancelled.signal, () => Promise.reject(new Error('It was sent.')))
+    const last = started(questions)
+    cancelled.abort(new Error('cancelled'))
     await expect(never).rejects.toThrow('cancelled')
+    await running.end(true)
+    await alone.begun
+    await alone.end(true)
+    await last.begun
+    await last.end(true)
   })
 })

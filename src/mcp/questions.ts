@@ -115,10 +115,10 @@ export class Questions {
 
   /** Rejects with the reason of the signal if it aborts before `work` begins. */
   async during<T>(call: QuestionedCall, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (!this.nameTheirCall) await this.#enter(call, signal)
-    signal.throwIfAborted()
-    this.#running.add(call)
+    if (this.nameTheirCall) this.#running.add(call)
+    else await abortedOr(this.#enter(call, signal), signal)
     try {
+      signal.throwIfAborted()
       return await this.#current.run(call, work)
     } finally {
       this.#leave(call)
@@ -156,6 +156,7 @@ export class Questions {
   async #enterAfter(before: Promise<void>, call: QuestionedCall, signal: AbortSignal): Promise<void> {
     await before
     while (!signal.aborted && this.#excludes(call)) await abortedOr(this.#onLeave.promise, signal)
+    if (!signal.aborted) this.#running.add(call)
   }
 
   #excludes({ hasAnswers }: QuestionedCall): boolean {
@@ -164,7 +165,7 @@ export class Questions {
 
   /** A call without an answer of the server may be the one whose question waits, and no other may get that (Q1). */
   #leave(call: QuestionedCall): void {
-    this.#running.delete(call)
+    if (!this.#running.delete(call)) return
     this.#onLeave.resolve()
     this.#onLeave = Promise.withResolvers<void>()
     if (call.isAnswered || call.asked.length > 0) return this.#assign()

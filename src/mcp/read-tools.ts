@@ -56,6 +56,10 @@ function readTool(connection: ServerConnection, name: string, definition: ReadTo
 
 const MOST = 200
 
+function leftOut({ length }: readonly unknown[]): { readonly more?: number } {
+  return length > MOST ? { more: length - MOST } : {}
+}
+
 const LIST_RESOURCES: ReadTool = {
   name: 'list_resources',
   description: 'Lists the resources, with their addresses,',
@@ -67,7 +71,7 @@ const LIST_RESOURCES: ReadTool = {
       resources: resources
         .slice(0, MOST)
         .map(({ uri, name, description, mimeType }) => ({ uri, name, description, mimeType })),
-      ...(resources.length > MOST ? { more: resources.length - MOST } : {}),
+      ...leftOut(resources),
     }
   },
 }
@@ -95,6 +99,7 @@ const LIST_PROMPTS: ReadTool = {
       prompts: prompts
         .slice(0, MOST)
         .map(({ name, description, arguments: args }) => ({ name, description, arguments: args })),
+      ...leftOut(prompts),
     }
   },
 }

@@ -37,6 +37,7 @@ export class StdioTransport implements Transport {
   #errors = ''
   readonly #exited = Promise.withResolvers<void>()
   #isClosed = false
+  #isEnded = false
 
   constructor(
     sdk: Pick<ClientSdk, 'deserializeMessage' | 'serializeMessage'>,
@@ -46,9 +47,12 @@ export class StdioTransport implements Transport {
     this.#options = options
   }
 
-  /** The package recognises a process by these two properties, and then takes silence for an old server. */
+  /**
+   * Undefined once it has ended: another process may have the number by then. The package recognises a process by this
+   * property and the next, and then takes silence for an old server.
+   */
   get pid(): number | undefined {
-    return this.#child?.pid
+    return this.#isEnded ? undefined : this.#child?.pid
   }
 
   get stderr(): null {
@@ -170,8 +174,6 @@ export class StdioTransport implements Transport {
     this.#exited.resolve()
     this.#end(this.#isClosed ? undefined : `It ended with ${signal ?? `exit code ${code ?? 0}`}.`)
   }
-
-  #isEnded = false
 
   #end(why?: string): void {
     if (this.#isEnded) return

@@ -20,7 +20,7 @@ export type {
 export { keyVariableOf, modelName } from './name.ts'
 export type { ModelOptions, ModelRef, ModelSettings, Reasoning, ToolChoice, ToolSpec } from './options.ts'
 export type { Price, PricedTokens, PriceTable } from './prices.ts'
-export { costOf, PRICES, PRICES_AS_OF } from './prices.ts'
+export { checkPrices, costOf, PRICES, PRICES_AS_OF } from './prices.ts'
 export type { PromptInput } from './prompt.ts'
 export { GO_ON, PromptLines, toPrompt } from './prompt.ts'
 export { withRefusedFiles } from './refused-files.ts'

@@ -1,6 +1,6 @@
 /** Prices, and what providers report. */
 import { describe, expect, it } from 'vitest'
-import { costOf, PRICES, PRICES_AS_OF } from './index.ts'
+import { checkPrices, costOf, PRICES, PRICES_AS_OF } from './index.ts'
 import { reportedUsage } from './usage.ts'
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 }
@@ -13,7 +13,13 @@ describe('a cost', () => {
     ['openai/gpt-4.1-nano-2025-04-14', 0.5],
     ['openai/gpt-4o', 12.5],
     ['openai/gpt-4o-mini', 0.75],
+    ['openai/gpt-4o-2024-05-13', 20],
+    ['openai/gpt-5-pro', 135],
     ['openai/o3', 10],
+    ['openai/o3-mini-2025-01-31', 5.5],
+    ['openai/o3-pro', 100],
+    ['openai/o3-deep-research', 50],
+    ['openai/o4-mini-deep-research', 10],
     ['anthropic/claude-sonnet-4-5-20250929', 18],
     ['anthropic/claude-opus-4-1-20250805', 90],
     ['anthropic/claude-opus-4-5-20251101', 30],
@@ -76,5 +82,28 @@ describe('what a provider reports', () => {
     expect(usage(0, 0, 0)).toEqual({ inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 })
     expect([usage(undefined, 1, -1), reportedUsage('x', undefined)]).toEqual([undefined, undefined])
     expect(reportedUsage('x', {} as never)).toBeUndefined()
+  })
+})
+
+describe('prices of your own', () => {
+  it('are those that every cost can be reckoned with', () => {
+    expect(() => checkPrices(PRICES)).not.toThrow()
+    expect(() =>
+      checkPrices({ 'acme/m1': { input: 0, output: 1, cachedInput: 0.5, cacheWrite: 2 } }),
+    ).not.toThrow()
+  })
+
+  it.each([
+    null,
+    5,
+    {},
+    { input: 3 },
+    { input: '3', output: 5 },
+    { input: -3, output: 5 },
+    { input: 1, output: Infinity },
+  ])('%j is no price', (price) => {
+    expect(() => checkPrices({ 'acme/m1': price })).toThrow(
+      'prices of "acme/m1" must be { input, output, cachedInput?, cacheWrite? } in US dollars for a million tokens.',
+    )
   })
 })

@@ -2,6 +2,7 @@
  * Token prices, as far as known. A table grows old: costs computed from it are estimates and are marked so. Does not count
  * tokens.
  */
+import { invalidOption, isObject, quote } from '../protocol/index.ts'
 import { byName } from './by-name.ts'
 
 /** US dollars for a million tokens. Cache reads and writes default to the input price. */
@@ -34,12 +35,18 @@ export const PRICES: PriceTable = {
   'gpt-4.1-mini': { input: 0.4, cachedInput: 0.1, output: 1.6 },
   'gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
   'gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
+  'gpt-4o-2024-05-13': { input: 5, output: 15 },
   'gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
   'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
   'gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
   'gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+  'gpt-5-pro': { input: 15, output: 120 },
   o3: { input: 2, cachedInput: 0.5, output: 8 },
+  'o3-deep-research': { input: 10, cachedInput: 2.5, output: 40 },
+  'o3-mini': { input: 1.1, cachedInput: 0.55, output: 4.4 },
+  'o3-pro': { input: 20, output: 80 },
   'o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+  'o4-mini-deep-research': { input: 2, cachedInput: 0.5, output: 8 },
   'claude-sonnet-4': { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
   'claude-haiku-4-5': { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
   'claude-opus-4': { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
@@ -51,6 +58,24 @@ export const PRICES: PriceTable = {
   'gemini-2.0-flash': { input: 0.1, cachedInput: 0.025, output: 0.4 },
   // runs locally
   'ollama/': { input: 0, output: 0 },
+}
+
+/** Throws `invalid-option` for a price by which a cost would be no number, which no limit would stop. */
+export function checkPrices(prices: object): void {
+  for (const [name, price] of Object.entries(prices))
+    if (!isPrice(price))
+      throw invalidOption(
+        'prices',
+        `of ${quote(name)} must be { input, output, cachedInput?, cacheWrite? } in US dollars for a million tokens`,
+      )
+}
+
+function isPrice(given: unknown): boolean {
+  if (!isObject(given)) return false
+  const { input, output, cachedInput = input, cacheWrite = input } = given as Partial<Price>
+  return [input, output, cachedInput, cacheWrite].every(
+    (each) => typeof each === 'number' && each >= 0 && each < Infinity,
+  )
 }
 
 /** The cost of a call in US dollars; undefined if no table has a price. The caller's table wins. */

@@ -73,6 +73,21 @@ describe('a wait that the provider asks for', () => {
   })
 })
 
+describe('a quota', () => {
+  const message = 'You exceeded your current quota, please check your plan and billing details.'
+
+  it('of a minute is full until the time that the provider names', () => {
+    const data = { error: { code: 429, message, details: [{ '@type': 'RetryInfo', retryDelay: '34s' }] } }
+    const read = readProviderError(callError(429, message, { data }), false)
+    expect(read).toEqual({ kind: 'rate-limit', message, status: 429, retryAfterMs: 34_000 })
+  })
+
+  it('of an account does not help to repeat', () => {
+    const read = readProviderError(callError(429, message), false)
+    expect(read).toEqual({ kind: 'rate-limit', message, status: 429, retryable: false })
+  })
+})
+
 describe('an error of the network', () => {
   const refused = Object.assign(new TypeError('fetch failed'), {
     cause: Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }),

@@ -31,7 +31,9 @@ function classified(error: unknown, opened: boolean): ProviderError {
   const words = wordsOf(chain)
   const kind = kindOf({ chain, status, words })
   const retryAfterMs = firstOf(chain, retryAfter)
-  const retryable = retryableBy(kind, chain, words)
+  // Google has the same words for the quota of a minute, and names the wait.
+  const isUsedUp = retryAfterMs === undefined && QUOTA_USED.test(words)
+  const retryable = kind === 'rate-limit' && isUsedUp ? false : retryableBy(kind, chain)
   return {
     kind: kind === 'network' && opened ? 'cut-off' : kind,
     message: tidy(firstOf(chain, messageOf) ?? NO_REASON),
@@ -138,8 +140,7 @@ function kindOfStatus(status: number, words: string): FailureKind | undefined {
 }
 
 /** Undefined where the kind decides. */
-function retryableBy(kind: FailureKind, chain: readonly Fields[], words: string): boolean | undefined {
-  if (kind === 'rate-limit') return QUOTA_USED.test(words) ? false : undefined
+function retryableBy(kind: FailureKind, chain: readonly Fields[]): boolean | undefined {
   return kind === 'unknown' ? chain.some(isRetryable) : undefined
 }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CountingIds } from '../testing/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 
@@ -16,6 +16,20 @@ function assembled(deltas: readonly string[], { ends = true, readsTags = true } 
 }
 
 describe('tags of reasoning', () => {
+  test('a reply that begins with many blanks is read once, however many pieces it comes in', () => {
+    const read = vi.spyOn(String.prototype, 'trimStart')
+    onTestFinished(() => read.mockRestore())
+    const blanks = Array.from({ length: 2000 }, () => '\n')
+    expect(assembled([...blanks, 'Paris']).content).toEqual([['text', `${blanks.join('')}Paris`]])
+    expect(assembled([...blanks, '<think>a</think>', ...blanks, 'b']).content).toEqual([
+      ['reasoning', 'a'],
+      ['text', 'b'],
+    ])
+    expect(assembled(blanks, { ends: false }).content).toEqual([['text', blanks.join('')]])
+    const characters = read.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0)
+    expect(characters).toBeLessThan(5 * blanks.length)
+  })
+
   test.each([
     [
       '<think>because</think>Paris',

@@ -15,6 +15,8 @@ const OPENING = TAGS.map((tag) => `<${tag}>`)
 export class ThinkTags {
   #state: 'start' | 'reasoning' | 'after' | 'text' = 'start'
   #held = ''
+  /** Before the first other character. Kept apart: a model can repeat blanks for a long time, and each is read once. */
+  #blanks = ''
   #closing = ''
 
   /** True once all that follows is text. */
@@ -30,7 +32,8 @@ export class ThinkTags {
 
   /** The characters that are held, once no more can come. */
   end(): Piece[] {
-    const rest = this.#held
+    const rest = this.#blanks + this.#held
+    this.#blanks = ''
     this.#held = ''
     return piece(this.#state === 'reasoning' ? 'reasoning' : 'text', rest)
   }
@@ -44,13 +47,20 @@ export class ThinkTags {
 
   #readStart(): void {
     const begin = this.#held.trimStart()
+    this.#blanks += this.#held.slice(0, this.#held.length - begin.length)
+    this.#held = begin
     const lower = lowered(begin)
     const tag = OPENING.find((opening) => lower.startsWith(opening))
     if (tag !== undefined) {
       this.#state = 'reasoning'
+      this.#blanks = ''
       this.#held = begin.slice(tag.length)
       this.#closing = tag.replace('<', '</')
-    } else if (!OPENING.some((opening) => opening.startsWith(lower))) this.#state = 'text'
+    } else if (!OPENING.some((opening) => opening.startsWith(lower))) {
+      this.#state = 'text'
+      this.#held = this.#blanks + begin
+      this.#blanks = ''
+    }
   }
 
   #readReasoning(): Piece[] {

@@ -3,11 +3,11 @@
  *
  * F1  A message is received once. A connection that is lost after the task is known is followed by a subscription. An answer is sent
  *     again, under the same id, only if the task still waits and its history does not have it.
- * F2  A task whose state cannot be learned within the bounds has an unknown outcome.
+ * F2  A task whose state cannot be learned within the bounds has an unknown outcome. One that works is asked for without a bound.
  */
 import type { Artifact, Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import { isUnsent, type Timer } from '../base/index.ts'
-import type { Json } from '../protocol/index.ts'
+import { HoldfastError, type Json } from '../protocol/index.ts'
 import { thrownText, UnknownOutcome } from '../tool/index.ts'
 import type { Connected } from './connect.ts'
 import type { RemoteFile, RemoteMessage } from './remote-message.ts'
@@ -40,9 +40,10 @@ export interface Follow {
   readonly onProgress: (text: string) => void
 }
 
-/** Tries to reach a known task again, with growing waits: about a minute in all. */
+/** Tries to reach a known task again, with growing waits: about a minute in all. One that is reached and works is no failure. */
 const TRIES = 8
 const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 32_000
 
 /** A message that begins a task, or continues one. */
 export interface NextMessage extends Partial<RemoteTask> {
@@ -125,7 +126,8 @@ class Following {
     const { signal, timer } = this.#follow
     const { taskId } = this.#known
     let why = 'the connection ended'
-    for (let attempt = 0; attempt < TRIES; attempt++) {
+    let wait = FIRST_WAIT_MS
+    for (let tries = 1; tries <= TRIES; tries++) {
       try {
         const connected = await this.#connect()
         const { client } = connected
@@ -133,11 +135,13 @@ class Following {
         const task = await client.getTask({ tenant: '', id: taskId, ...history }, { signal })
         await this.#whole(task)
         if (this.#reply !== undefined) return this.#withRefusal(this.#reply)
+        if (this.#staleReply === undefined) tries = 0
         const events = this.#isUnreceived(task)
           ? this.#send(connected)
           : client.resubscribeTask({ tenant: '', id: taskId }, { signal })
         for await (const event of events) {
-          attempt = 0
+          tries = 0
+          wait = FIRST_WAIT_MS
           await this.#take(event)
           if (this.#reply !== undefined) return this.#reply
         }
@@ -148,7 +152,8 @@ class Following {
         if (error instanceof TooMuchReceived) throw lost(error.message)
         why = thrownText(error)
       }
-      await timer.wait(FIRST_WAIT_MS * 2 ** attempt, { signal })
+      await timer.wait(wait, { signal })
+      wait = Math.min(2 * wait, LONGEST_WAIT_MS)
     }
     if (this.#staleReply !== undefined) return this.#staleReply
     throw lost(`The task ${taskId} cannot be reached: ${why}`)
@@ -224,9 +229,11 @@ class Following {
     this.#artifacts.clear()
     for (const artifact of artifacts) this.#artifact(artifact, false)
     this.#status(status)
-    if (this.#reply === undefined || !this.#stale.includes(this.#reply.state)) return
-    this.#staleReply = this.#reply
-    this.#reply = undefined
+    const isStale = this.#reply !== undefined && this.#stale.includes(this.#reply.state)
+    this.#staleReply = isStale ? this.#reply : undefined
+    if (isStale) this.#reply = undefined
+    // A task that has left the state asks anew when it is in it again.
+    else this.#stale = []
   }
 
   async #name(task: RemoteTask): Promise<void> {
@@ -262,6 +269,8 @@ class Following {
   }
 
   async #sendFailed(error: unknown): Promise<Error> {
+    // The connection itself has refused to send it.
+    if (HoldfastError.is(error, 'forbidden')) return error
     if (isUnsent(error)) return new Error(`The remote agent cannot be reached: ${thrownText(error)}`)
     if (isRefusal(await this.#connect(), error))
       return new Error(`The remote agent refused the message: ${thrownText(error)}`)

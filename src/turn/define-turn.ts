@@ -5,6 +5,7 @@ import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook
 import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
 import {
   checkModel,
+  checkPrices,
   contextSizeOf,
   type LanguageModel,
   type ModelOptions,
@@ -144,6 +145,7 @@ export function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
   const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
+  checkPrices((settings as ModelOptions).prices ?? {})
   for (const [name, value] of Object.entries({ apiKey, baseURL }))
     if (value !== undefined && typeof value !== 'string')
       throw invalidOption(name, `must be a text, not ${shown(value)}`)

@@ -1,7 +1,7 @@
 /** The file of a corpus: who may open it, its versions, and what its end leaves behind. */
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
@@ -37,6 +37,27 @@ describe('the file', () => {
     expect((await searching).map(({ text }) => text)).not.toContain(TIDE)
     expect(await found(corpus, 'tide gauge')).toEqual(['a.txt'])
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'that is deleted and made anew is the new one for all that have the old one open',
+    async () => {
+      const path = join(temporaryFolder(), 'corpus.db')
+      const [writer, reader] = [openCorpus({}, path), openCorpus({}, path)]
+      await writer.add([{ source: 'kelp.txt', content: KELP }])
+      expect(await found(reader, 'kelp')).toEqual(['kelp.txt'])
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file)
+      const fresh = openCorpus({}, path)
+      const { added } = await writer.add([{ source: 'tide.txt', content: TIDE }])
+      expect(added).toHaveLength(1)
+      for (const corpus of [writer, reader, fresh]) {
+        expect(await found(corpus, 'tide')).toEqual(['tide.txt'])
+        expect(await found(corpus, 'kelp')).toEqual([])
+      }
+      await fresh.add([{ source: 'kelp.txt', content: KELP }])
+      for (const corpus of [writer, reader]) await corpus.close()
+      expect(await found(openCorpus({ readOnly: true }, path), 'kelp')).toEqual(['kelp.txt'])
+    },
+  )
 
   it('may be opened for reading only, if it is there', async () => {
     const path = join(temporaryFolder(), 'corpus.db')

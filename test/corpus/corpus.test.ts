@@ -194,6 +194,65 @@ describe('a search', () => {
     await wrong.add([{ source: 'kelp.txt', content: KELP }])
     await expect(wrong.search('kelp')).rejects.toThrow('must return 1 scores from 0 to 1')
   })
+
+  it('asks a reranker about passages only, and takes nothing but numbers from it', async () => {
+    const calls: number[] = []
+    const corpus = openCorpus({
+      reranker: {
+        rerank: async (_, passages) => {
+          calls.push(passages.length)
+          return passages.map(() => 1)
+        },
+      },
+    })
+    expect(await corpus.search('kelp')).toEqual([])
+    await corpus.add([{ source: 'kelp.txt', content: KELP }])
+    expect(await corpus.search('nothing alike')).toEqual([])
+    expect(await corpus.search('kelp')).toMatchObject([{ score: 1 }])
+    expect(calls).toEqual([1])
+    for (const scores of [undefined, ['0.5'], { 0: 1, length: 1 }]) {
+      const wrong = openCorpus({ reranker: { rerank: async () => scores as never } }, corpus.path)
+      await expect(wrong.search('kelp')).rejects.toMatchObject({ code: 'option-failed' })
+    }
+  })
+})
+
+describe('parts that could find nothing, or anything', () => {
+  it.each([1, 30, -2])('minSimilarity %s is no cosine', (minSimilarity) => {
+    expect(() => openCorpus({ minSimilarity })).toThrow(
+      'minSimilarity must be a cosine from -1 on and below 1',
+    )
+  })
+
+  it.each([{}, { extensions: 'tex' }, { extensions: ['.tex'] }, { extensions: ['TeX'] }])(
+    'a parser with %j reads no file',
+    (more) => {
+      const parser = { id: 'tex-1', parse: async () => ({ pages: [] }), ...more }
+      expect(() => openCorpus({ parsers: [parser as never] })).toThrow(
+        'parsers must be a list of { id, extensions, parse }, with endings in lower case and without a dot',
+      )
+    },
+  )
+
+  it.each([
+    { chunks: undefined },
+    { chunks: [null] },
+    { chunks: [{ start: 0, end: 2.5 }] },
+    { chunks: [{ start: 3, end: 1 }] },
+    { chunks: [{ start: 0, end: 999 }] },
+  ])('a chunker that returns $chunks cuts no page', async ({ chunks }) => {
+    const corpus = openCorpus({ chunker: { id: 'mine-1', chunk: () => chunks as never } })
+    await expect(corpus.add([{ source: 'kelp.txt', content: KELP }])).rejects.toThrow(
+      'The chunker "mine-1" must return a list of { start, end }, with whole numbers within the page.',
+    )
+  })
+
+  it('a title that is no text titles nothing', async () => {
+    const corpus = openCorpus()
+    await expect(corpus.add([{ source: 'a.txt', content: KELP, title: 5 as never }])).rejects.toMatchObject({
+      code: 'invalid-option',
+    })
+  })
 })
 
 describe('adding', () => {

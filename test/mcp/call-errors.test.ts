@@ -29,3 +29,8 @@ it('a gateway that answers may have passed the request on', () => {
   expect([502, 503, 504].map(ofStatus)).toEqual(['lost', 'lost', 'lost'])
   expect([403, 429].map(ofStatus)).toEqual(['refused', 'refused'])
 })
+
+it('a list without an end breaks the protocol', () => {
+  const error = new sdk.SdkError(sdk.SdkErrorCode.ListPaginationExceeded, 'resources/list: exceeded')
+  expect(failureOf(sdk, error)).toBe('unreadable')
+})

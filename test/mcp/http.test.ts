@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { ClientCredentialsProvider } from '@modelcontextprotocol/client'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { systemTimer } from '../../src/base/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { call, closed, connected } from './kit.ts'
 
@@ -274,6 +275,27 @@ describe('a call over HTTP', () => {
   })
 })
 
+describe('a list of resources or prompts for a model', () => {
+  it('has the first 200, and says how many are left out', async () => {
+    const library = (): McpServer => {
+      const server = new McpServer({ name: 'library', version: '1' })
+      for (let at = 0; at < 203; at += 1) {
+        server.registerPrompt(`p${at}`, {}, () => ({ messages: [] }))
+        server.registerResource(`r${at}`, `lib://${at}`, {}, () => ({ contents: [] }))
+      }
+      return server
+    }
+    const handler = toNodeHandler(createMcpHandler(library))
+    const { origin } = await listening((request, response) => void handler(request as never, response))
+    const mcp = await connected({ lib: { url: `${origin}/mcp`, resources: true, prompts: true } })
+    for (const kind of ['resources', 'prompts'])
+      expect(await call(mcp, `lib_list_${kind}`)).toMatchObject({
+        status: 'ok',
+        output: { [kind]: Array.from({ length: 200 }, () => ({ name: expect.any(String) })), more: 3 },
+      })
+  })
+})
+
 describe('a server that wants OAuth', () => {
   it('gets a token of the authorisation server by the provider of the config', async () => {
     const handler = toNodeHandler(createMcpHandler(() => shop(shopEvents())))
@@ -325,5 +347,31 @@ describe('a server that wants OAuth', () => {
         error: 'It wants authorisation. Set `headers`, or `authProvider` in a program.',
       },
     ])
+  })
+
+  it('that refuses the token in mid-session gets a new one, and the call takes the time that it needs', async () => {
+    const events = shopEvents()
+    const handler = toNodeHandler(createMcpHandler(() => shop(events)))
+    let token = 1
+    const { origin } = await listening((request, response) => {
+      const isKnown = request.headers.authorization === `Bearer at-${token}`
+      if (isKnown) void handler(request as never, response)
+      else response.writeHead(401).end('{}')
+    })
+    const asked: number[] = []
+    const authProvider = {
+      token: async () => `at-${asked.length + 1}`,
+      onUnauthorized: async () => void asked.push(token),
+    }
+    const mcp = await connected({ shop: { url: `${origin}/mcp`, authProvider } })
+    const timers = closed(vi.spyOn(systemTimer, 'after'), (spy) => spy.mockRestore())
+    token = 2
+    const settled = call(mcp, 'shop_hold')
+    await events.started.promise
+    // Of the answer that is still to come, no stream has ended.
+    for (const [, act] of timers.mock.calls.filter(([ms]) => ms === 2000)) act()
+    events.release.resolve()
+    expect(await settled).toMatchObject({ status: 'ok', output: 'held' })
+    expect(asked).toEqual([2])
   })
 })

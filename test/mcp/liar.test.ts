@@ -17,10 +17,10 @@ describe('a server that lies in its answers', () => {
       liar: script('liar.ts', 'tools'),
       hasty: { ...script('liar.ts', 'tools'), timeoutMs: 200, tools: ['silent'] },
     })
-    const pids = new Set<number | undefined>()
+    const pids = new Set<number>()
     const status = () => {
       const [first] = mcp.status()
-      pids.add(first?.pid)
+      if (first?.pid !== undefined) pids.add(first.pid)
       return first
     }
     expect(status()).toMatchObject({ state: 'connected', tools: 11, protocolVersion: '2025-06-18' })
@@ -52,7 +52,7 @@ describe('a server that lies in its answers', () => {
     status()
     expect(pids.size).toBeGreaterThan(2)
     await mcp.close()
-    for (const pid of pids) expect(isAlive(pid ?? -1)).toBe(false)
+    for (const pid of pids) expect(isAlive(pid)).toBe(false)
   })
 
   it('repeats the key of its config: it is cut out of results, artifacts, progress, questions and errors', async () => {
@@ -259,7 +259,9 @@ describe('a server that does not end', () => {
     expect(pids.map(isAlive)).toEqual([true, true])
     await mcp.close()
     await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
-    expect(mcp.status()).toMatchObject([{ state: 'closed' }])
+    expect(mcp.status()).toEqual([
+      { name: 'parent', transport: 'stdio', state: 'closed', tools: 11, problems: [] },
+    ])
 
     const other = join(folder(), 'log')
     const program = `
@@ -293,6 +295,8 @@ describe('a server that cannot be reached', () => {
         missing: { command: 'no-such-command' },
         mute: { ...script('liar.ts', 'mute'), connectTimeoutMs: 300 },
         gone: { url: 'http://127.0.0.1:1/mcp' },
+        named: { url: 'http://me:secret@127.0.0.1:8080/mcp' },
+        brief: script('liar.ts', 'brief', join(folder(), 'log')),
         strict: script('liar.ts', 'strict'),
       },
       { onProblem: ({ server }) => problems.push(server) },
@@ -302,9 +306,20 @@ describe('a server that cannot be reached', () => {
       { state: 'failed', error: 'It cannot be started: there is no command "no-such-command" in PATH.' },
       { state: 'failed', error: 'It did not answer within 300 ms.' },
       { state: 'failed', error: expect.stringContaining('Port 1 of its url is one') },
+      {
+        state: 'failed',
+        error:
+          'Its url has a user or a password, with which `fetch` never connects. Set `Authorization` in `headers` instead.',
+      },
+      { state: 'failed', error: 'It ended with exit code 7.' },
       { state: 'connected', tools: 11 },
     ])
-    expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone']))
+    // The number of a process that has ended may be that of another one by now.
+    expect(mcp.status().map(({ pid }) => typeof pid)).toEqual([
+      ...Array<string>(5).fill('undefined'),
+      'number',
+    ])
+    expect(new Set(problems)).toEqual(new Set(['missing', 'mute', 'gone', 'named', 'brief']))
   })
 
   it('holds up no turn after its list has failed', async () => {

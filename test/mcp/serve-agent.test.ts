@@ -175,6 +175,24 @@ describe.each(MODES)('a served agent (%s)', (era) => {
     }
   })
 
+  it('takes an answer that the model of a client writes as a text', async () => {
+    for (const [answer, output, status] of [
+      ['true', 'Paid.', 'ok'],
+      ['yes', 'Paid.', 'ok'],
+      ['no', 'Not paid.', 'rejected'],
+    ] as const) {
+      const script = [calls(['pay', {}]), output]
+      const { call, store } = await serving({ era, script, tools: [pay()] })
+      const waiting = await call('send_message', { message: 'Pay', conversation: 'c-1' })
+      const { requests } = waiting.structuredContent as { requests: { request: string }[] }
+      const given = { conversation: 'c-1', request: requests[0]?.request, answer }
+      expect(await call('answer_request', given)).toMatchObject({ structuredContent: { text: output } })
+      const entries = await store.read({ ...LOCAL_OWNER, contextId: 'c-1' })
+      const statuses = entries.flatMap(({ type, data }) => (type === 'tool.end' ? [data['status']] : []))
+      expect(statuses).toEqual([status])
+    }
+  })
+
   it('cancels the turn with the call', async () => {
     const begun = gate()
     const stopped = gate()

@@ -29,6 +29,20 @@ function caller(url: string, more: Partial<RemoteAgentOptions> = {}, script: unk
   return new Agent({ contextId: 'c1', store: memoryStore(), model, tools: [travel] })
 }
 
+/** Waits for nothing, and reports each wait. */
+function timerThat(onWait: (ms: number) => void): NonNullable<RemoteAgentOptions['timer']> {
+  return { wait: async (ms) => onWait(ms), after: () => () => {} }
+}
+
+/** A remote agent whose tasks cannot be subscribed to. */
+const noSubscription: typeof fetch = async (input, init) => {
+  const body = typeof init?.body === 'string' ? init.body : '{}'
+  const { id, method } = JSON.parse(body) as { id?: number; method?: string }
+  if (method !== 'SubscribeToTask') return fetch(input, init)
+  const error = { code: -32_004, message: 'There are no subscriptions here.' }
+  return Response.json({ jsonrpc: '2.0', id, error })
+}
+
 async function ends(agent: Agent) {
   const entries = await agent.store.read({ tenant: 'local', actor: 'local', contextId: 'c1' })
   return entries.filter(({ type }) => type === 'tool.end').map(({ data }) => [data['status'], data['output']])
@@ -191,16 +205,57 @@ describe('a remote agent as a tool', () => {
     expect(await ends(agent)).toEqual([['ok', 'one two']])
   })
 
+  test('a task that works longer than the tries is asked for until it ends, where there is no subscription', async () => {
+    const working = Promise.withResolvers<void>()
+    const sample = await remote(async ({ artifact, say }) => {
+      artifact('one')
+      await working.promise
+      artifact(' two', true)
+      say('TASK_STATE_COMPLETED')
+    })
+    const waits: number[] = []
+    const timer = timerThat((ms) => {
+      if (waits.push(ms) === 20) working.resolve()
+    })
+    const agent = caller(sample.url, { timer, fetch: noSubscription })
+    const turn = agent.executeTurn('Hi')
+    await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
+    sample.cut()
+    await turn.outcome
+    expect(await ends(agent)).toEqual([['ok', 'one two']])
+    expect(sample.received).toEqual(['Book a trip'])
+    expect(waits.slice(0, 9)).toEqual([250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 32_000])
+  })
+
+  test('a question that was answered is not asked again by a task that works on without a subscription', async () => {
+    const working = Promise.withResolvers<void>()
+    const sample = await remote(async ({ isNew, artifact, say }) => {
+      if (isNew) return say('TASK_STATE_INPUT_REQUIRED', 'Where to?')
+      say('TASK_STATE_WORKING')
+      artifact('one')
+      await working.promise
+      say('TASK_STATE_COMPLETED')
+    })
+    let waits = 0
+    const timer = timerThat(() => {
+      waits += 1
+      if (waits === 20) working.resolve()
+    })
+    const agent = caller(sample.url, { timer, fetch: noSubscription })
+    const [question] = (await agent.executeTurn('Hi').outcome).requests
+    const turn = agent.answer({ [question?.requestId ?? '']: 'Brest' })
+    for await (const { type } of turn) if (type === 'tool.progress') sample.cut()
+    expect(await ends(agent)).toEqual([['ok', 'one']])
+    expect(sample.received).toEqual(['Book a trip', 'Brest'])
+  })
+
   test('a remote that dies in mid-task ends the call as unknown', async () => {
     const sample = await remote(async ({ artifact }) => {
       artifact('one')
       await new Promise(() => {})
     })
     const waits: number[] = []
-    const timer = {
-      wait: async (ms: number) => void waits.push(ms),
-      after: () => () => {},
-    } as unknown as NonNullable<RemoteAgentOptions['timer']>
+    const timer = timerThat((ms) => waits.push(ms))
     const agent = caller(sample.url, { timer })
     const turn = agent.executeTurn('Hi')
     await expect.poll(() => agent.artifacts.list()).toHaveLength(1)
@@ -264,7 +319,10 @@ describe('a remote agent as a tool', () => {
     }
     const agent = caller(sample.url, { headers, fetch: lying })
     await agent.executeTurn('Hi').outcome
-    expect(JSON.stringify(await ends(agent))).toContain('names another origin')
+    const found = await ends(agent)
+    expect(JSON.stringify(found)).toContain('names another origin')
+    // Nothing was sent.
+    expect(found).toMatchObject([['error', {}]])
     expect(other.authorizations).toEqual([])
   })
 

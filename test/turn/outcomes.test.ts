@@ -122,6 +122,13 @@ describe('a limit', () => {
     ])
   })
 
+  it('of cost is refused with a price that reckons no cost', () => {
+    const settings = { prices: { 'scripted/model': { input: 100 } as never } }
+    expect(() => bench({ script: ['Hi'], settings })).toThrow(
+      'prices of "scripted/model" must be { input, output, cachedInput?, cacheWrite? }',
+    )
+  })
+
   it('of cost is reckoned with the prices that are given', async () => {
     const step = { calls: [{ tool: 'a' }], usage: { inputTokens: 1000, outputTokens: 1000 } }
     const settings = { prices: { 'scripted/model': { input: 100, output: 400 } } }

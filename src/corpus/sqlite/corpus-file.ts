@@ -1,6 +1,9 @@
-/** The connection to the file of a corpus. One that reads the file as immutable is replaced when the file has changed. */
+/**
+ * The connection to the file of a corpus. It is replaced when another file is at the path, and one that reads the file as
+ * immutable also when the file has changed.
+ */
 import type { DatabaseSync } from './node-sqlite.ts'
-import { fileState, type OpenedCorpus, type OpenOptions, openCorpus } from './open-corpus.ts'
+import { fileIdentity, fileState, type OpenedCorpus, type OpenOptions, openCorpus } from './open-corpus.ts'
 
 export interface CorpusFileOptions extends OpenOptions {
   /** Called with each new connection. */
@@ -11,6 +14,8 @@ export class CorpusFile {
   readonly #path: string
   readonly #options: CorpusFileOptions
   #opened: OpenedCorpus
+  /** Of the file that is open: SQLite goes on with a file that has lost its name. */
+  #identity: string | undefined
 
   constructor(path: string, options: CorpusFileOptions) {
     this.#path = path
@@ -33,15 +38,19 @@ export class CorpusFile {
     this.#opened.db.close()
   }
 
+  /** Opened before the other is closed, so that a file that cannot be opened leaves the old one in use. */
   #renew(): void {
     const { db, state } = this.#opened
-    if (state === undefined || fileState(this.#path) === state) return
+    const identity = fileIdentity(this.#path)
+    const isSame = identity === undefined || identity === this.#identity
+    if (isSame && (state === undefined || fileState(this.#path) === state)) return
     this.#opened = this.#open()
     db.close()
   }
 
   #open(): OpenedCorpus {
     const opened = openCorpus(this.#path, this.#options)
+    this.#identity = fileIdentity(this.#path)
     this.#options.onOpen(opened.db)
     return opened
   }

@@ -93,6 +93,16 @@ function openToRead(path: string, options: OpenOptions): OpenedCorpus {
   }
 }
 
+/** Another one if another file is at the path, or none; undefined where this user may not look. */
+export function fileIdentity(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true, throwIfNoEntry: false }) ?? {}
+    return `${dev} ${ino}`
+  } catch {
+    return undefined
+  }
+}
+
 /** Another one after every change of the file. */
 export function fileState(path: string): string {
   const { ino, size, mtimeNs } = statSync(path, { bigint: true, throwIfNoEntry: false }) ?? {}

@@ -1,6 +1,6 @@
 /** A corpus in a SQLite file: documents are parsed, cut into passages and indexed; several processes may use one file. */
 import { type Clock, systemClock } from '../../base/index.ts'
-import { checkOptions, HoldfastError, type OptionSet } from '../../protocol/index.ts'
+import { checkOptions, HoldfastError, invalidOption, type OptionSet, shown } from '../../protocol/index.ts'
 import { builtinParsers } from '../builtin-parsers.ts'
 import { type Chunker, sentenceChunker } from '../chunk.ts'
 import { type EmbeddingModel, embed, embeddingId } from '../embedding.ts'
@@ -15,7 +15,7 @@ import type {
 } from '../port.ts'
 import { DocumentProcess } from '../process-parser.ts'
 import { fuse, MIN_SCORE, type Ranked, type Reranker, reranked } from '../rank.ts'
-import { type ReadOptions, readContent, readDocument } from '../read-document.ts'
+import { checkParsers, type ReadOptions, readContent, readDocument } from '../read-document.ts'
 import { type DocumentSource, type FoundSource, findSources } from '../sources.ts'
 import { translate } from './corpus-errors.ts'
 import { CorpusFile } from './corpus-file.ts'
@@ -118,6 +118,8 @@ class FileCorpus implements SqliteCorpus {
   constructor(path: string, options: SqliteCorpusOptions) {
     checkOptions(options, CORPUS_OPTIONS)
     checkOptions(options.limits ?? {}, LIMIT_OPTIONS)
+    checkParsers(options.parsers ?? [])
+    checkSimilarity(options.minSimilarity)
     this.path = path
     this.#options = options
     const limits = { ...LIMITS, ...options.limits }
@@ -230,7 +232,7 @@ class FileCorpus implements SqliteCorpus {
         return findRanked(db, ranked.filter(({ score }) => score >= minScore).slice(0, topK))
       }),
     )
-    if (reranker === undefined) return found
+    if (reranker === undefined || found.length === 0) return found
     const scores = await reranker.rerank(query, found, signal === undefined ? {} : { signal })
     return reranked(found, scores)
       .filter(({ score }) => score >= minScore)
@@ -323,6 +325,12 @@ const CORPUS_OPTIONS: OptionSet<SqliteCorpusOptions> = {
     busyMs: { leastMs: 0 },
     clock: 'an object',
   },
+}
+
+/** Beyond the range of a cosine every passage would be as good as the question itself. */
+function checkSimilarity(minSimilarity = MIN_SIMILARITY): void {
+  if (minSimilarity >= -1 && minSimilarity < 1) return
+  throw invalidOption('minSimilarity', `must be a cosine from -1 on and below 1, not ${shown(minSimilarity)}`)
 }
 
 const LIMIT_OPTIONS: OptionSet<DocumentLimits> = {
