@@ -5,6 +5,7 @@ import {
   concernsFolder,
   concernsHost,
   concernsPath,
+  hostForm,
   isHost,
   isTool,
   type JudgedPath,
@@ -120,8 +121,12 @@ function pathOf(pattern: string): string {
 }
 
 function hostPatternOf(pattern: string): string {
-  if (/^(?:\*\.)?[^\s*/@]+$/.test(pattern)) return pattern
-  throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
+  const form = hostForm(pattern)
+  if (form === undefined)
+    throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
+  if (form !== pattern.toLowerCase())
+    throw invalid(`its host ${quote(pattern)} has another form in addresses; write ${form}`)
+  return form
 }
 
 function invalid(why: string): HoldfastError {

@@ -20,21 +20,27 @@ export interface JudgedPath {
 export function judgedPath(folder: string, ...parts: readonly string[]): JudgedPath | undefined {
   if (parts.some((part) => /\p{Cc}/u.test(part))) return undefined
   const base = resolve(folder)
-  const written = parts.reduce((path, part) => (isAbsolute(part) ? part : `${path}${sep}${part}`), base)
-  const [real, realFolder] = [realPath(written), realPath(base)]
+  const around = writtenPath(base, parts.slice(0, -1))
+  const [real, realFolder] = [realPath(writtenPath(around, parts.slice(-1)), around), realPath(base, base)]
   if (real === undefined || realFolder === undefined) return undefined
   return { lexical: resolve(folder, ...parts), real, folder: base, realFolder }
+}
+
+function writtenPath(folder: string, parts: readonly string[]): string {
+  return parts.reduce((path, part) => (isAbsolute(part) ? part : `${path}${sep}${part}`), folder)
 }
 
 const SEPARATORS = sep === '/' ? '/' : /[\\/]/
 /** As many as Linux follows. */
 const MOST_LINKS = 40
+/** A link to the folder of the process that will follow it, and not of this one. */
+const PROCESS_FOLDER = /^\/proc\/\d+\/(?:task\/\d+\/)?cwd$/
 
 /**
  * The end of an absolute path, name by name as the kernel goes: a link is followed before a `..` after it, and one whose
- * target is missing leads there as well. Undefined for links in a circle.
+ * target is missing leads there as well. Undefined for links in a circle. `folder`: of the process that opens the path.
  */
-function realPath(path: string): string | undefined {
+function realPath(path: string, folder: string): string | undefined {
   let at = parse(path).root
   let names = namesIn(path)
   for (let links = 0; names.length > 0; ) {
@@ -42,7 +48,7 @@ function realPath(path: string): string | undefined {
     names = rest
     if (name === '' || name === '.') continue
     const next = name === '..' ? dirname(at) : join(at, name)
-    const target = name === '..' ? undefined : linkTarget(next)
+    const target = name === '..' ? undefined : PROCESS_FOLDER.test(next) ? folder : linkTarget(next)
     if (target === undefined) {
       at = next
       continue
@@ -128,6 +134,15 @@ export function hostOf(url: string): string | undefined {
   return port === '' ? host : `${host}:${port}`
 }
 
+/** A pattern of hosts in the form of `hostOf`; undefined for one that is none. */
+export function hostForm(pattern: string): string | undefined {
+  const [, start = '', name = ''] = /^(\*\.)?([^\s*/@]+)$/.exec(pattern) ?? []
+  if (name === '' || !URL.canParse(`https://${name}`)) return undefined
+  const { hostname, port } = new URL(`https://${name}`)
+  const host = hostname.replace(/\.$/, '')
+  return `${start}${host}${['', '80'].includes(port) ? '' : `:${port}`}`
+}
+
 /** The same for warnings: whichever the port. */
 export function concernsHost(pattern: string, host: string): boolean {
   return isHost(pattern, host) || isHost(pattern, host.replace(/:\d+$/, ''))
@@ -135,8 +150,7 @@ export function concernsHost(pattern: string, host: string): boolean {
 
 /** `*.example.com`: every host below. */
 export function isHost(pattern: string, host: string): boolean {
-  const wanted = pattern.toLowerCase()
-  return wanted.startsWith('*.')
-    ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
-    : host === wanted
+  return pattern.startsWith('*.')
+    ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1
+    : host === pattern
 }

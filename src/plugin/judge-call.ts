@@ -174,13 +174,13 @@ function judgeUnread(
   return unread.map((what) => ({ decision: 'ask', reason: `The ${what} of this call cannot be judged.` }))
 }
 
-/** A call of a tool that has rules for paths or hosts, by its path or host alone. */
+/** A call of a tool that has rules for paths or hosts, by the place that it leads to alone: a link may change. */
 function placeOf(policy: Policy, tool: string, { paths, hosts }: GivenArguments): string | undefined {
   const own = policy.rules.filter((read) => isKnown(read, tool))
   const [byPath, byHost] = [own.some((read) => read.paths), own.some((read) => read.hosts)]
   if (!byPath && !byHost) return undefined
   const places = [
-    ...(byPath ? paths.map((path) => path && inside(path.folder, path.lexical)) : []),
+    ...(byPath ? paths.map((path) => path && inside(path.realFolder, path.real)) : []),
     ...(byHost ? hosts : []),
   ]
   const isWhole = places.length > 0 && places.every((place) => place !== undefined)
