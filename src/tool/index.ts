@@ -61,6 +61,7 @@ export type {
   StandardSchema,
 } from './standard-schema.ts'
 export { isStandardSchema, issueLines, jsonSchemaOf, validate } from './standard-schema.ts'
+export { startOnce } from './start-once.ts'
 export { thrownText } from './thrown.ts'
 export { toJson } from './to-json.ts'
 export type {
