@@ -91,6 +91,11 @@ describe('replace_in_file', () => {
       'ok: Updated f.txt: 2 blocks replaced, now 8 bytes. Block 1 replaced the first of 2 occurrences.',
     ])
     expect((await edited('ab\n', block('a', 'b') + block('b', 'c')))[0]).toBe('bc\n')
+    expect((await edited('aa'.repeat(50), block('a', 'b')))[1]).toBe(
+      'ok: Updated f.txt: 1 block replaced, now 100 bytes. Block 1 replaced the first of at least 100 occurrences.',
+    )
+    expect((await edited('aa'.repeat(5000), block('a', 'b')))[1]).toMatch(/the first of at least 100 occurr/)
+    expect((await edited('a'.repeat(99), block('a', 'b')))[1]).toMatch(/the first of 99 occurrences/)
     expect(
       (await edited('x = 1; y = 1\n', '<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE'))[0],
     ).toBe('x = 2; y = 1\n')
