@@ -146,7 +146,10 @@ export type Subject =
 
 /** Arguments that rules look at; undefined for one that cannot be judged. */
 export interface GivenArguments {
+  /** The folder, if no path is given. */
   readonly paths: readonly (JudgedPath | undefined)[]
+  /** False for a call with an address and no path: it works there, and not on the folder. */
+  readonly isOnFiles: boolean
   readonly hosts: readonly (string | undefined)[]
   readonly hasCommand: boolean
 }
@@ -165,9 +168,10 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
     if (commands === undefined) return isPlain(read) && (!isNarrow || coversAnyCommand(read, subject))
     return commands.some((pattern) => (isNarrow ? allows : concerns)(pattern, subject.words))
   }
-  const { paths, hosts, hasCommand } = subject.given
+  const { paths, hosts, hasCommand, isOnFiles } = subject.given
   // A pattern of names does not allow any command of a tool that it happens to match.
   if (hasCommand && isNarrow && !tools.includes(subject.tool)) return false
+  if (read.paths !== undefined && isNarrow && !isOnFiles) return false
   if (commands !== undefined || !hasHost(read, hosts, isNarrow)) return false
   return hasPath(read, paths, isNarrow) || (!isNarrow && readsFolder(subject.tool) && hasFolder(read, paths))
 }

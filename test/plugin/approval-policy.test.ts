@@ -472,4 +472,18 @@ describe('rules for hosts', () => {
       'web_fetch: other.org',
     ])
   })
+
+  it('are asked about an address that a rule for paths would allow', async () => {
+    const paths: ApprovalRule[] = [
+      { tool: '*', path: '**', decision: 'allow' },
+      { tool: 'web_fetch', host: 'docs.dev', decision: 'allow' },
+      { tool: 'analyze_image', path: 'img/**', decision: 'allow' },
+    ]
+    const grantFor = async (tool: string, input: unknown) => (await decided(paths, tool, input))?.grants
+    expect(await decided(paths, 'web_fetch', { url: 'https://docs.dev/a' })).toEqual({ decision: 'allow' })
+    expect(await grantFor('web_fetch', { url: 'https://evil.dev/?secret' })).toEqual(['web_fetch: evil.dev'])
+    expect(await grantFor('analyze_image', { url: 'https://a.dev/x.png' })).toEqual(['analyze_image: a.dev'])
+    expect(await decided(paths, 'analyze_image', { path: 'b.png' })).toEqual({ decision: 'allow' })
+    expect(await decided(paths, 'analyze_image', {})).toEqual({ decision: 'allow' })
+  })
 })
