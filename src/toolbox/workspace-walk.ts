@@ -109,7 +109,9 @@ function namesOf(root: Root, path: string): readonly string[] {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path) || /^file:/i.test(path))
     throw refuse('is a URL. Give a path from the working folder.')
   if (path === '~' || path.startsWith('~/'))
-    throw refuse('begins with "~", which stands for no folder here. Give a path from the working folder.')
+    throw refuse(
+      'begins with "~", which stands for no folder here. Give a path from the working folder; begin it with "./" for a name with "~".',
+    )
   if (!path.startsWith('/')) return path.split('/')
   return belowRoot(root, path) ?? refuseOutside(path)
 }

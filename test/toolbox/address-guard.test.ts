@@ -132,7 +132,9 @@ describe('a redirect', () => {
       status: 200,
     })
     expect(dialled.length).toBe(6)
-    expect((await guardedFetch('http://a.example/1', { ...web, method: 'get' })).url).toBe('http://a.example/0')
+    expect((await guardedFetch('http://a.example/1', { ...web, method: 'get' })).url).toBe(
+      'http://a.example/0',
+    )
     expect(await codeOf('http://a.example/6', web)).toBe('refused-redirect')
     expect(await codeOf('http://a.example/1', { ...web, maxRedirects: 0 })).toBe('refused-redirect')
   })
