@@ -83,8 +83,9 @@ export interface CommandResult {
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000
-/** Linux takes at most 128 KB as one argument, and a character may have 3 bytes. */
 const LONGEST_COMMAND = 40_000
+/** Linux takes less than 128 KB as one argument. */
+const LONGEST_COMMAND_BYTES = 128 * 1024 - 1
 
 const PARAMETERS: JsonObject = {
   type: 'object',
@@ -151,6 +152,11 @@ async function execute(
 ): Promise<CommandResult> {
   if (process.platform === 'win32') throw new Error('Commands need a POSIX shell, so not Windows itself.')
   if (command.includes('\0')) throw new Error('The command contains a NUL character. Remove it.')
+  const bytes = Buffer.byteLength(command)
+  if (bytes > LONGEST_COMMAND_BYTES)
+    throw new Error(
+      `The command has ${bytes} bytes, and at most ${LONGEST_COMMAND_BYTES} can be run. Write a script with write_to_file, and run that.`,
+    )
   const { path, kind } = await context.workspace.locate(cwd)
   if (kind !== 'folder') throw new Error(`cwd: ${quote(cwd)} is no folder. Give a folder that exists.`)
   const output = new CommandOutput({ artifacts, artifactId: `command-output.${callId}`, progress })

@@ -40,6 +40,20 @@ describe('write_to_file', () => {
     expect(text()).toBe('mine')
   })
 
+  it('refuses a file whose earlier content was put back', async () => {
+    const { call, text, root } = await holding('theirs')
+    const write = (content: string): Promise<string> => call('write_to_file', { path: 'f.txt', content })
+    await call('read_file', { path: 'f.txt' })
+    expect(await write('mine')).toMatch(/^ok: Updated/)
+    writeFileSync(join(root, 'f.txt'), 'theirs')
+    expect(await write('mine again')).toBe(
+      'error: "f.txt" has changed since you read it. Nothing was written. Read it again with read_file first.',
+    )
+    expect(text()).toBe('theirs')
+    await call('read_file', { path: 'f.txt' })
+    expect(await write('mine again')).toMatch(/^ok: Updated/)
+  })
+
   it('knows a file by each of its paths, also if the working folder was given as a link', async () => {
     const { base, root, context } = await holding('theirs')
     symlinkSync(root, join(base, 'linked'))
