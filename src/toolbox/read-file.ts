@@ -1,7 +1,9 @@
 /** The tool `read_file`: a file of the working folder, or a range of it, as text for a model. */
 import type { JsonObject } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type Tool, type ToolContext } from '../tool/index.ts'
+import { imageType } from './image-type.ts'
 import { isKnown, knownContent, remember } from './known-content.ts'
+import { readBytes } from './read-bytes.ts'
 import { counted, readRange, type TextRange } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { contentHash, type OpenFile, type Workspace } from './workspace.ts'
@@ -144,19 +146,6 @@ function binaryText({ path }: OpenFile, { totalBytes, start }: TextRange): strin
   return `[${path} is ${kind} of ${counted(totalBytes, 'byte')}, which cannot be shown as text. Use execute_command to look into it or to convert it.]`
 }
 
-/** The first bytes in Latin-1, a letter a byte. */
-const IMAGES: readonly (readonly [mediaType: string, signature: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n/],
-  ['image/jpeg', /^\xff\xd8\xff/],
-  ['image/gif', /^GIF8[79]a/],
-  ['image/webp', /^RIFF[^]{4}WEBP/],
-]
-
-function imageType(start: Uint8Array): string | undefined {
-  const head = Buffer.from(start.subarray(0, 16)).toString('latin1')
-  return IMAGES.find(([, signature]) => signature.test(head))?.[0]
-}
-
 const LARGEST_IMAGE = 20 * 1024 * 1024
 
 interface Image {
@@ -171,8 +160,7 @@ async function imageText({ file, image, range }: Image, { artifacts }: ToolConte
   const what = `${path} is an image (${image}, ${counted(range.totalBytes, 'byte')})`
   if (range.totalBytes > LARGEST_IMAGE)
     return `[${what}, too large to be kept as an artifact. Use analyze_image with this path to look at it.]`
-  const bytes = Buffer.alloc(range.totalBytes)
-  await handle.read(bytes, 0, bytes.length, 0)
+  const bytes = await readBytes(handle, 0, range.totalBytes)
   const id = `image.${contentHash(bytes).slice(0, 24)}`
   const isKept = (await artifacts.list()).some(({ artifactId }) => artifactId === id)
   if (!isKept) await artifacts.writeFile(id, bytes, { name: path, mediaType: image })

@@ -318,7 +318,9 @@ it('a command with a NUL character, and one that is too long, are refused before
   })
   expect(await folder.run(`touch ran #${'😀'.repeat(39_000)}`)).toMatchObject({
     status: 'error',
-    text: expect.stringMatching(/^The command has 156011 bytes, and at most 131071 can be run\. Write a script/),
+    text: expect.stringMatching(
+      /^The command has 156011 bytes, and at most 131071 can be run\. Write a script/,
+    ),
   })
   const { input } = folder.tool ?? (await folder.load())
   const tooLong = await input['~standard'].validate({ command: 'x'.repeat(40_001) })
