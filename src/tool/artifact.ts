@@ -70,7 +70,7 @@ export interface Artifacts {
 /** The artifacts of one conversation. Create one per conversation: it keeps the order among all callers. */
 export interface ConversationArtifacts extends Artifacts {
   /** The same artifacts for one call: changes carry its id, and its secrets are redacted from texts and values (R19). */
-  by(caller: { readonly callId?: string; readonly secrets?: Redactor }): Artifacts
+  by(caller: ArtifactCaller): Artifacts
 }
 
 export interface FileOptions {
@@ -91,16 +91,18 @@ export interface ArtifactContent {
 
 export function artifacts(port: ArtifactPort): ConversationArtifacts {
   const shared = { port, queue: keyedQueue(), tails: new Map<string, Tail>() }
-  const by = (caller: Caller): Artifacts => artifactsOf({ ...shared, ...caller })
+  const by = (caller: ArtifactCaller): Artifacts => artifactsOf({ ...shared, ...caller })
   return { ...by({}), by }
 }
 
-interface Caller {
+export interface ArtifactCaller {
   readonly callId?: string
   readonly secrets?: Redactor
+  /** Called right before a change is stored: throws if the caller may store nothing more. */
+  readonly check?: () => void
 }
 
-interface CallArtifacts extends Caller {
+interface CallArtifacts extends ArtifactCaller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
   /** Of files under append, by id. */
@@ -326,7 +328,7 @@ const MOST_PUTS = 5
 
 /** Bytes that another conversation shares may be erased with it before this change names them: then they are put again. */
 async function record(
-  { port, callId }: CallArtifacts,
+  { port, callId, check }: CallArtifacts,
   change: ArtifactChange,
   content?: Content,
 ): Promise<ArtifactInfo> {
@@ -334,6 +336,7 @@ async function record(
   const refs = change.blob === undefined ? [] : [change.blob]
   for (let attempt = 1; ; attempt++) {
     try {
+      check?.()
       await port.record(signed, refs)
       return artifactInfo(signed)
     } catch (error) {

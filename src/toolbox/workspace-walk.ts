@@ -15,6 +15,7 @@
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rmdir, stat } from 'node:fs/promises'
+import { foldedName } from '../tool/index.ts'
 import { errorCode, PathError } from './path-error.ts'
 
 export interface Root {
@@ -61,15 +62,6 @@ export const JOURNALS = '.holdfast'
 
 function isJournals(name: string): boolean {
   return foldedName(name) === JOURNALS
-}
-
-/**
- * Equal for names that may be one: some file systems fold case by Unicode, where `ſ` is an `s`, and ignore characters that
- * are not drawn.
- */
-export function foldedName(name: string): string {
-  const drawn = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-  return drawn.toUpperCase().toLowerCase()
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants

@@ -19,12 +19,11 @@ import {
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
 import { HoldfastError, quote } from '../protocol/index.ts'
-import { keyedQueue } from '../tool/index.ts'
+import { foldedName, keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
   belowRoot,
-  foldedName,
   type HeldFolder,
   hasProc,
   isAt,

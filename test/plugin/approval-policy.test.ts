@@ -383,10 +383,14 @@ describe('rules for paths', () => {
   })
 
   it('deny a name in any form of its letters, as file systems find it', async () => {
-    const deny: ApprovalRule = { tool: 'write', path: ['Clés/**', '?.key'], decision: 'deny' }
+    const deny: ApprovalRule = { tool: 'write', path: ['Clés/**', '?.key', 'stra?e'], decision: 'deny' }
     const about = async (path: string) =>
       (await decided([{ tool: 'write', decision: 'allow' }, deny], 'write', { path }))?.decision
-    for (const path of ['Clés/a', 'Clés/a'.normalize('NFD'), 'CLÉS/a', 'é.key'.normalize('NFD'), '😀.KEY'])
+    const unseen = ['Cl\u200dés/a', '\u{e0001}Clés/a', 'a.k\u00adey']
+    for (const path of [
+      ...['Clés/a', 'Clés/a'.normalize('NFD'), 'CLÉS/a', 'é.key'.normalize('NFD'), '😀.KEY'],
+      ...[...unseen, 'straße', 'CLÉſ/a'],
+    ])
       expect([path, await about(path)]).toEqual([path, 'deny'])
     expect(await about('Cles/a')).toBe('allow')
   })
