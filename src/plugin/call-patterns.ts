@@ -1,6 +1,7 @@
 /** Patterns of tool names, of paths relative to a folder, and of hosts. */
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
+import { foldedName } from '../tool/index.ts'
 
 /** A name, or its beginning with `*` at the end. */
 export function isTool(pattern: string, tool: string): boolean {
@@ -88,7 +89,7 @@ export function concernsFolder(pattern: string, path: JudgedPath): boolean {
   return pattern.endsWith('**') && concernsPath(pattern, { ...path, lexical, real })
 }
 
-/** True if any form of the path fits, in any case and Unicode form of letters: some file systems find it so. */
+/** True if any form of the path fits, as it is and folded: some file systems find it so. */
 export function concernsPath(pattern: string, path: JudgedPath): boolean {
   const glob = broadGlob(pattern)
   const forms = [inside(path.folder, path.lexical), inside(path.realFolder, path.real)]
@@ -103,8 +104,8 @@ export function nameMatches(glob: string, name: string): boolean {
 }
 
 function broadGlob(pattern: string): (text: string) => boolean {
-  const glob = globOf(pattern.normalize('NFC'), 'iu')
-  return (text) => glob.test(text.normalize('NFC'))
+  const [plain, folded] = [globOf(pattern.normalize('NFC'), 'iu'), globOf(foldedName(pattern), 'iu')]
+  return (text) => plain.test(text.normalize('NFC')) || folded.test(foldedName(text))
 }
 
 /** Relative to the folder, `.` for the folder itself; a path outside begins with `..`. */
