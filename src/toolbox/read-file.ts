@@ -1,6 +1,6 @@
 /** The tool `read_file`: a file of the working folder, or a range of it, as text for a model. */
 import type { JsonObject } from '../protocol/index.ts'
-import { defineTool, jsonSchema, type Tool, type ToolContext } from '../tool/index.ts'
+import { defineTool, jsonSchema, redactorOf, type Tool, type ToolContext } from '../tool/index.ts'
 import { imageType } from './image-type.ts'
 import { isKnown, knownContent, remember } from './known-content.ts'
 import { readBytes } from './read-bytes.ts'
@@ -80,7 +80,7 @@ async function read({ workspace, file, input }: Reading, context: ToolContext): 
   if (image !== undefined) return imageText({ file, image, range }, context)
   if (range.start.includes(0)) return binaryText(file, range)
   if (offset > 0 && offset >= range.totalLines) throw beyondEnd(file, range, offset)
-  return shownText(file, range, input)
+  return shownText(file, { range, input }, context)
 }
 
 function beyondEnd(
@@ -96,10 +96,22 @@ function beyondEnd(
   )
 }
 
-function shownText({ path }: OpenFile, range: TextRange, input: ReadInput): string {
+interface Shown {
+  readonly range: TextRange
+  readonly input: ReadInput
+}
+
+function shownText(
+  { path }: OpenFile,
+  { range, input }: Shown,
+  { credentials }: Pick<ToolContext, 'credentials'>,
+): string {
   const { offset = 0 } = input
   const { bytes, lines, totalLines, totalBytes, readBytes } = range
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  const decoded = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  // Half a credential would not be recognised in the result.
+  const hasMore = range.skipped + bytes.length < totalBytes
+  const text = hasMore && isCut(bytes) ? redactorOf(credentials).ended(decoded) : decoded
   const last = offset + lines
   const isWhole = bytes.length === totalBytes
   const head = isWhole
@@ -120,15 +132,19 @@ function leftOut(range: TextRange, { offset = 0, limit_bytes }: ReadInput): stri
   const last = offset + lines
   const before = offset === 0 ? '' : `lines 1 to ${offset} and `
   // A line that is cut off in the middle is read again as a whole, if it fits.
-  const isCut = bytes.length > 0 && bytes[bytes.length - 1] !== 0x0a
-  if (isCut && lines === 1)
+  if (isCut(bytes) && lines === 1)
     return [
       `Left out: ${before}${counted(after, 'byte')} after this, because line ${last} is too long to be shown. Read on behind it with offset ${last}`,
     ]
-  const next = isCut ? last - 1 : last
+  const next = isCut(bytes) ? last - 1 : last
   return [
-    `Left out: ${before}${counted(after, 'byte')} after this${isCut ? `, line ${last} is cut off` : ''}. Read on with offset ${Math.min(next, totalLines)}`,
+    `Left out: ${before}${counted(after, 'byte')} after this${isCut(bytes) ? `, line ${last} is cut off` : ''}. Read on with offset ${Math.min(next, totalLines)}`,
   ]
+}
+
+/** The last line has no end, be it because the file has none. */
+function isCut(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && bytes[bytes.length - 1] !== 0x0a
 }
 
 function invalidNote(bytes: Uint8Array): string[] {
