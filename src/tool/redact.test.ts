@@ -35,9 +35,9 @@ describe('a redacted value', () => {
   })
 
   it('loses no field when a key becomes one that is there', () => {
-    const hide = redactorOf({ one: 'first-secret-1', two: 'second-secret-2' })
+    const redactor = redactorOf({ one: 'first-secret-1', two: 'second-secret-2' })
     expect(
-      hide.json({ '[redacted] (2)': 1, 'first-secret-1': 2, '[redacted]': 3, 'second-secret-2': 4 }),
+      redactor.json({ '[redacted] (2)': 1, 'first-secret-1': 2, '[redacted]': 3, 'second-secret-2': 4 }),
     ).toEqual({ '[redacted] (2)': 1, '[redacted] (3)': 2, '[redacted]': 3, '[redacted] (4)': 4 })
   })
 

@@ -85,14 +85,14 @@ async function read({ workspace, file, input }: Reading, context: ToolContext): 
 
 function beyondEnd(
   { path }: OpenFile,
-  { totalLines, totalBytes, readBytes }: TextRange,
+  { totalLines, totalBytes, bytesRead }: TextRange,
   offset: number,
 ): Error {
   const lines = counted(totalLines, 'line')
   return new Error(
-    readBytes === totalBytes
+    bytesRead === totalBytes
       ? `offset ${offset} is beyond the end: ${path} has ${lines}. Use a smaller offset.`
-      : `offset ${offset} is beyond the first ${counted(readBytes, 'byte')} of ${path}, which have ${lines}; the rest is not read. Use execute_command to look at it.`,
+      : `offset ${offset} is beyond the first ${counted(bytesRead, 'byte')} of ${path}, which have ${lines}; the rest is not read. Use execute_command to look at it.`,
   )
 }
 
@@ -107,7 +107,7 @@ function shownText(
   { credentials }: Pick<ToolContext, 'credentials'>,
 ): string {
   const { offset = 0 } = input
-  const { bytes, lines, totalLines, totalBytes, readBytes } = range
+  const { bytes, lines, totalLines, totalBytes, bytesRead } = range
   const decoded = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   // Half a credential would not be recognised in the result.
   const hasMore = range.skipped + bytes.length < totalBytes
@@ -116,18 +116,18 @@ function shownText(
   const isWhole = bytes.length === totalBytes
   const head = isWhole
     ? `${path}: ${counted(totalLines, 'line')}, ${counted(totalBytes, 'byte')}`
-    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${readBytes === totalBytes ? '' : 'at least '}${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
+    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${bytesRead === totalBytes ? '' : 'at least '}${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
   return `[${[head, ...leftOut(range, input), ...invalidNote(bytes)].join('. ')}.]\n\n${text}`
 }
 
 function leftOut(range: TextRange, { offset = 0, limit_bytes }: ReadInput): string[] {
-  const { bytes, lines, skipped, totalLines, totalBytes, readBytes } = range
+  const { bytes, lines, skipped, totalLines, totalBytes, bytesRead } = range
   const after = totalBytes - skipped - bytes.length
   if (after === 0) return offset === 0 ? [] : [`Left out: lines 1 to ${offset}`]
   if (limit_bytes !== undefined) return [`Left out: ${counted(after, 'byte')} after this`]
-  if (readBytes < totalBytes && offset + lines >= totalLines)
+  if (bytesRead < totalBytes && offset + lines >= totalLines)
     return [
-      `Left out: ${counted(after, 'byte')} after this, and what is beyond the first ${counted(readBytes, 'byte')} is not read. Use execute_command to look at it`,
+      `Left out: ${counted(after, 'byte')} after this, and what is beyond the first ${counted(bytesRead, 'byte')} is not read. Use execute_command to look at it`,
     ]
   const last = offset + lines
   const before = offset === 0 ? '' : `lines 1 to ${offset} and `

@@ -376,7 +376,7 @@ describe('a link on the way', () => {
         return { tool: '*', path: `denied${at}/**`, decision: 'deny' }
       })
       const { lstatSync } = fs
-      const counted = vi.spyOn(fs, 'lstatSync').mockImplementation(lstatSync as never)
+      const counted = vi.spyOn(fs, 'lstatSync').mockImplementation(lstatSync)
       syncBuiltinESMExports()
       try {
         expect(await decided({ rules: [any, ...denying], cwd }, 'execute_command', { command })).toBe('allow')

@@ -26,9 +26,7 @@ it('bytes that end in a credential of the turn have no part of it', async () => 
   const read = async (input: object) => {
     const run = { tool: tool('read_file'), input: { path: 'f.txt', ...input }, context }
     const end = await runCall({ ...run, secrets: redactorOf(credentials), timer: systemTimer })
-    return String(end.kind === 'settled' ? end.output : end.kind)
-      .split('\n')
-      .slice(2)
+    return (end.kind === 'settled' ? (end.output as string) : end.kind).split('\n').slice(2)
   }
   expect(await read({ limit_bytes: 20 })).toEqual(['key=[redacted]'])
   expect(await read({ limit_bytes: 8 })).toEqual(['key=tok_'])
