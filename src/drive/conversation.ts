@@ -348,15 +348,12 @@ export class Conversation {
       completing: (notify) => this.#subscribers.complete(notify),
       ended: (outcome) => {
         observeRefusal(this.#telemetry, outcome, this.#requests.get(subscription)?.credentials)
-        const isManual = this.#requests.get(subscription)?.manual
         this.#subscribers.subscriptions.delete(subscription)
         this.#requests.delete(subscription)
         this.driver.vault.forget(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
           attachCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
-        // Callers of other turns wait while one is stepped manually (C1).
-        if (isManual && this.#hasOpenCaller()) this.#pump.start()
       },
     })
     const subscription = new TurnSubscription({ turn, ...about })
@@ -407,7 +404,8 @@ export class Conversation {
     if (turn > after && open?.turn !== after + 1) return this.#subscribers.repeat(subscription, after, turn)
     if (open !== undefined) {
       if (credentials !== undefined) vault.refresh(open.turn, { principal, credentials }, open.principal)
-      return this.#subscribers.joinTurn(subscription, open.turn)
+      subscription.follow(open.turn, this.#subscribers.newest)
+      return
     }
     checkContinuation(journal, request, this.#options.clock.now())
     this.#keepCredentials(request, subscription)
@@ -439,7 +437,7 @@ export class Conversation {
     if (open === undefined) return
     for (const subscription of this.#requests.keys())
       if (subscription.isExpecting && !subscription.isStored)
-        await this.#subscribers.joinTurn(subscription, open.turn)
+        subscription.follow(open.turn, this.#subscribers.newest)
   }
 
   #refuseAll(error: unknown): void {
@@ -483,6 +481,7 @@ export class Conversation {
     // The end of the turn may be queued behind a gap that could not be read.
     if (progress?.state === 'idle') await this.#subscribers.catchUp()
     const next = progress?.state === 'again' ? progress.next : 'done'
+    if (turn.isEnded && this.#hasOpenCaller()) this.#pump.start()
     return { done: turn.isEnded, next }
   }
 }

@@ -41,7 +41,6 @@ import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { Ownership } from './ownership.ts'
-import { endedTurnError, slowLeaseError } from './refusal.ts'
 import { Serial } from './serial.ts'
 import { interruptLoop, isActing, isRunning, type Loop, type State, whenLeft } from './state.ts'
 import { StopRequest } from './stop-request.ts'
@@ -52,9 +51,6 @@ const OWNED: Progress = { state: 'owned' }
 
 /** Refusals of an entry for its content, whoever writes it. */
 const UNFIT: readonly ErrorCode[] = ['invalid-entry', 'too-large']
-
-/** Renewals before one effect, each of which came too late. */
-const MAX_RENEWALS = 5
 
 /** Attempts at an append between turns while others write. */
 const MAX_ATTEMPTS = 10
@@ -446,8 +442,7 @@ export class Driver {
       stopping: this.#stop.stopping,
       ensureLease: () => this.#ensureLease(signals),
       credentials: (principal) => this.#credentials(principal),
-      artifacts: (callId, secrets) =>
-        this.artifacts.by({ callId, secrets, check: () => this.#checkDriving(signals) }),
+      artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
       ended: (callId, settled) => this.#results.ended(callId, settled, this.#isDriving(signals)),
       late: (callId, settled) => this.#results.late(callId, settled),
@@ -460,25 +455,16 @@ export class Driver {
     const { credentials: find } = this.#options
     if (here !== undefined || find === undefined) return here
     return chain(find(principal), (found) => {
-      const isOpen = this.journal.session.open?.turn === turn
-      if (found !== undefined && isOpen) this.vault.keep(turn, { principal, credentials: found })
+      if (found !== undefined) this.vault.keep(turn, { principal, credentials: found })
       return found
     })
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #ensureLease(of: Pick<Loop, 'interrupt'>, renewals = 0): MaybePromise<void> {
+  #ensureLease(of: Pick<Loop, 'interrupt'>): MaybePromise<void> {
     const { ownership } = this
-    const { key, leaseMs } = this.#options
     if (!this.#isDriving(of)) throw ownership.lossError()
-    if (ownership.age <= leaseMs / 2) return
-    if (renewals >= MAX_RENEWALS) throw slowLeaseError(key.contextId, leaseMs)
-    return ownership.renew().then(() => this.#ensureLease(of, renewals + 1))
-  }
-
-  /** A call that outlasts its turn writes nothing into a later one (S4). */
-  #checkDriving(of: Pick<Loop, 'interrupt'>): void {
-    if (!this.#isDriving(of)) throw endedTurnError(this.journal.key.contextId)
+    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#ensureLease(of))
   }
 
   /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */

@@ -63,7 +63,7 @@ export class JournalState {
   #snapshotAt = 0
   #unsaved: Unsaved | undefined
   /** The part of a long turn that lies before the window. */
-  #beginning: readonly Entry[] = []
+  #beginning: Entry[] = []
 
   constructor(options: JournalStateOptions) {
     this.#options = options
@@ -134,22 +134,19 @@ export class JournalState {
   #fromStart(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
     const { from } = this.#liveWindow
     const startSeq = this.#session.open?.startSeq ?? from
-    if (startSeq < from) return this.#withStart(startSeq, from, entries)
-    this.#beginning = EMPTY
-    return entries
+    return startSeq >= from ? entries : this.#withStart(startSeq, from, entries)
   }
 
   async #withStart(startSeq: number, from: number, entries: readonly Entry[]): Promise<readonly Entry[]> {
-    let beginning = this.#beginning[0]?.seq === startSeq ? this.#beginning : []
-    for (;;) {
-      const next = (beginning.at(-1)?.seq ?? startSeq - 1) + 1
+    if (this.#beginning[0]?.seq !== startSeq) this.#beginning = []
+    for (let next = startSeq; ; ) {
+      next = (this.#beginning.at(-1)?.seq ?? startSeq - 1) + 1
       const page = next >= from ? [] : await this.store.read(this.key, { from: next, to: from - 1 })
       if (page.length === 0) break
-      beginning = [...beginning, ...page]
+      this.#beginning.push(...page)
     }
-    this.#beginning = beginning
-    const known = new Set(beginning.map(({ seq }) => seq))
-    return [...beginning, ...entries.filter(({ seq }) => !known.has(seq))].sort((a, b) => a.seq - b.seq)
+    const known = new Set(this.#beginning.map(({ seq }) => seq))
+    return [...this.#beginning, ...entries.filter(({ seq }) => !known.has(seq))].sort((a, b) => a.seq - b.seq)
   }
 
   get #liveWindow(): LiveWindow {

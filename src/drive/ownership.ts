@@ -449,10 +449,10 @@ export class Ownership {
     return persist(this.#options.store, request, this.#patience)
   }
 
-  /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). An owner's is forgotten as it loses it. */
+  /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). */
   #refusal(error: unknown): unknown {
     if (isLoss(error)) this.#losses.add(error)
-    if (HoldfastError.is(error, 'erased')) this.forget()
+    if (HoldfastError.is(error, 'erased')) this.journal.forget()
     return error
   }
 

@@ -16,7 +16,6 @@
  *   a caller requests a turn to continue, or queues posts       ×             ×
  *   a caller has posted to the inbox                                          ×
  *   `release`, or `turn.end` with an empty inbox, is read       ×             ×
- *   a caller comes to a turn that was paused                    ×
  *   the owner is dead, or its lease has expired                 ×             ×
  *   no owner, and no new entry, for a heartbeat                 ×             ×
  *   the store cannot read the head                              ×             ×
@@ -24,12 +23,9 @@
  *   results of the lost turn are posted                                                  ×
  *   a heartbeat passes                                                                   ×
  *
- * A pause of another process is no wake-up: the turn is left alone until a caller comes.
- *
  * A watch that fails ends the pump, and its callers are refused.
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
-import { dataOf } from '../loop/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import { erased, type Head, isOwned, type Store } from '../store/index.ts'
 import type { Driver } from './driver.ts'
@@ -67,22 +63,14 @@ export interface PumpOptions {
   readonly heartbeatMs: number
 }
 
-interface Sleep {
-  readonly wake: AbortController
-  /** Another process owns the conversation. */
-  readonly isElsewhere: boolean
-  /** Another process has paused the turn. */
-  isPaused: boolean
-}
-
 const AGAIN: Progress = { state: 'again', next: 'continue' }
 
 export class Pump {
   readonly #options: PumpOptions
   #running: Promise<void> | undefined
   #isHalted = false
-  /** Set while the pump sleeps. */
-  #sleep: Sleep | undefined
+  /** Set while the pump sleeps. `isElsewhere`: another process owns the conversation. */
+  #sleep: { readonly wake: AbortController; readonly isElsewhere: boolean } | undefined
 
   constructor(options: PumpOptions) {
     this.#options = options
@@ -93,8 +81,7 @@ export class Pump {
     const { callers } = this.#options
     if (this.#isHalted || callers.isManual()) return
     // An owner elsewhere gets posts through its inbox.
-    const isWanted = callers.hasPending() || this.#sleep?.isElsewhere === false || this.#sleep?.isPaused
-    if (isWanted) this.#sleep?.wake.abort()
+    if (callers.hasPending() || this.#sleep?.isElsewhere === false) this.#sleep?.wake.abort()
     this.#running ??= this.#run()
   }
 
@@ -152,8 +139,7 @@ export class Pump {
     await callers.redirectToOwner()
     await subscribers.catchUp()
     const head = await store.head(key)
-    const isPaused = head?.status === 'paused'
-    if (head?.lease !== undefined || isPaused) return this.#follow({ isElsewhere: true, isPaused })
+    if (head?.lease !== undefined) return this.#follow({ isElsewhere: true })
     // Released since the claim was refused. The release is published already, so no watch would report it (C3).
     driver.ownership.forget()
     const { draining } = driver
@@ -173,18 +159,17 @@ export class Pump {
     // An erased conversation gets no more turns.
     if (head?.status === 'erased') throw erased(key)
     const isCurrent = journal.isLoaded && (head?.seq ?? 0) === journal.seen
-    if (isCurrent) await this.#follow({ isElsewhere: false, isPaused: false })
+    if (isCurrent) await this.#follow({ isElsewhere: false })
     else ownership.forget()
   }
 
   /** Publishes entries of others until a turn ends, its driver is gone, or a heartbeat passes without an owner (C3). */
-  async #follow({ isElsewhere, isPaused }: Pick<Sleep, 'isElsewhere' | 'isPaused'>): Promise<void> {
+  async #follow({ isElsewhere }: { readonly isElsewhere: boolean }): Promise<void> {
     const { driver, subscribers, callers, store, key, timer, heartbeatMs } = this.#options
     // A request to continue has nothing to post to an owner elsewhere.
     if ((isElsewhere ? callers.hasPosts() : callers.hasPending()) || this.#isHalted) return
     const wake = new AbortController()
-    const sleep: Sleep = { wake, isElsewhere, isPaused }
-    this.#sleep = sleep
+    this.#sleep = { wake, isElsewhere }
     const { signal } = wake
     const pollHead = async () => {
       for (let before: number | undefined; !signal.aborted; ) {
@@ -192,8 +177,7 @@ export class Pump {
         const head = await store.head(key)
         // Between two turns an owner releases for a moment: it is gone if the head has not moved after a heartbeat.
         const isFree = head?.lease === undefined ? head?.seq === before : !this.#hasOwner(head)
-        sleep.isPaused = head?.status === 'paused'
-        if ((isFree && !sleep.isPaused) || head === undefined) wake.abort()
+        if (isFree || head === undefined) wake.abort()
         before = head?.seq
       }
     }
@@ -201,9 +185,7 @@ export class Pump {
     try {
       for await (const entry of store.watch(key, { since: subscribers.published, signal })) {
         subscribers.follow(entry)
-        if (entry.type === 'claim') sleep.isPaused = false
-        if (entry.type === 'release') sleep.isPaused ||= dataOf(entry, 'release').pause === true
-        if (entry.type === 'release' && !sleep.isPaused) break
+        if (entry.type === 'release') break
         // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
         if (entry.type === 'turn.end' && !subscribers.hasUntakenInput) break
       }

@@ -16,21 +16,6 @@ export function pausedError(contextId: string): HoldfastError {
   })
 }
 
-export function endedTurnError(contextId: string): HoldfastError {
-  return new HoldfastError('cancelled', {
-    message: `The turn of this call has ended in ${contextId}, so nothing more is stored for it. Return what you have.`,
-    details: { contextId },
-  })
-}
-
-export function slowLeaseError(contextId: string, leaseMs: number): HoldfastError {
-  return new HoldfastError('store-failed', {
-    message: `The store takes over ${leaseMs / 2} ms to renew the lease of ${contextId}, which is half of it, so no effect may start. Raise leaseMs, or use a faster store.`,
-    retry: 'later',
-    details: { contextId, leaseMs },
-  })
-}
-
 export function busyError(contextId: string, turn: number): HoldfastError {
   return new HoldfastError('busy', {
     message: `Turn ${turn} of ${contextId} has not ended. Wait for it, or send with whileBusy 'queue', 'steer' or 'interrupt'.`,

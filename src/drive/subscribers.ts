@@ -4,7 +4,6 @@
  * entries wait; every new entry and `catchUp` read again, and `catchUp` reports the failure. What this process is writing
  * comes with its receipt, and is not read: reads wait for the writes under way (L3, W4).
  */
-import type { MaybePromise } from '../base/index.ts'
 import { beginsAnew, readTurn } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import { begunAnew, type Store } from '../store/index.ts'
@@ -175,33 +174,18 @@ export class Subscribers {
    */
   async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     const { ownership } = this.#driver()
-    if (this.isStarted) await this.catchUp()
     for (;;) {
       await ownership.flush()
       const before = this.#published
       const entries = await ownership.betweenWrites(() => readTurn(this.#store, this.#key, number))
       // Entries that were buffered meanwhile are published already, and not read.
       if (ownership.journal.hasUnsaved) continue
-      const end = entries.find(({ type, turn }) => type === 'turn.end' && turn === number)
-      if (before !== this.#published && end === undefined) continue
-      // Later entries are published to every subscription. No wait for the end of a turn that has ended.
-      const last = end?.seq ?? before ?? Number.POSITIVE_INFINITY
-      if (before !== undefined && last > before) {
-        await this.catchUp()
-        continue
-      }
-      const own = entries.filter(({ turn, seq }) => turn === number && seq <= last)
-      const events = own.map((entry) => eventOf(entry))
+      const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
+      if (before !== this.#published && !hasEnded) continue
+      const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
       subscription.follow(number, events, isOver ? [] : [...this.#openRequests.values()])
       return
     }
-  }
-
-  /** Publishes a running turn to one subscription from its beginning, whenever publication began. */
-  joinTurn(subscription: TurnSubscription, number: number): MaybePromise<void> {
-    const hasStart = this.#newest.some(({ type, turn }) => type === 'turn.start' && turn === number)
-    if (!hasStart) return this.replay(subscription, number)
-    subscription.follow(number, this.#newest)
   }
 
   /** Publishes the turn after another, which has ended, to a request that was made before. Throws if it was pruned. */

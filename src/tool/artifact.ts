@@ -70,7 +70,7 @@ export interface Artifacts {
 /** The artifacts of one conversation. Create one per conversation: it keeps the order among all callers. */
 export interface ConversationArtifacts extends Artifacts {
   /** The same artifacts for one call: changes carry its id, and its secrets are redacted from texts and values (R19). */
-  by(caller: ArtifactCaller): Artifacts
+  by(caller: { readonly callId?: string; readonly secrets?: Redactor }): Artifacts
 }
 
 export interface FileOptions {
@@ -91,18 +91,16 @@ export interface ArtifactContent {
 
 export function artifacts(port: ArtifactPort): ConversationArtifacts {
   const shared = { port, queue: keyedQueue(), tails: new Map<string, Tail>() }
-  const by = (caller: ArtifactCaller): Artifacts => artifactsOf({ ...shared, ...caller })
+  const by = (caller: Caller): Artifacts => artifactsOf({ ...shared, ...caller })
   return { ...by({}), by }
 }
 
-export interface ArtifactCaller {
+interface Caller {
   readonly callId?: string
   readonly secrets?: Redactor
-  /** Called right before a change is stored: throws if the caller may store nothing more. */
-  readonly check?: () => void
 }
 
-interface CallArtifacts extends ArtifactCaller {
+interface CallArtifacts extends Caller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
   /** Of files under append, by id. */
@@ -328,7 +326,7 @@ const MOST_PUTS = 5
 
 /** Bytes that another conversation shares may be erased with it before this change names them: then they are put again. */
 async function record(
-  { port, callId, check }: CallArtifacts,
+  { port, callId }: CallArtifacts,
   change: ArtifactChange,
   content?: Content,
 ): Promise<ArtifactInfo> {
@@ -336,7 +334,6 @@ async function record(
   const refs = change.blob === undefined ? [] : [change.blob]
   for (let attempt = 1; ; attempt++) {
     try {
-      check?.()
       await port.record(signed, refs)
       return artifactInfo(signed)
     } catch (error) {
