@@ -24,6 +24,7 @@ export interface GuardedFetchOptions {
   readonly method?: string
   /** Sent to the origin of the URL, and to no other that it redirects to. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Sent as `headers` are. */
   readonly body?: string | Uint8Array
   /** The media types to accept, such as `application/json`, `text/*` or `application/*+json`. Default: all. */
   readonly types?: readonly string[]
@@ -104,7 +105,8 @@ export async function guardedFetch(
   const stop = timer.after(timeoutMs, () => deadline.abort(late))
   const signal = cancel === undefined ? deadline.signal : AbortSignal.any([cancel, deadline.signal])
   try {
-    return await fetchFollowing(parseTarget(String(url), origins), { ...options, origins, signal })
+    const method = (options.method ?? 'GET').toUpperCase()
+    return await fetchFollowing(parseTarget(String(url), origins), { ...options, method, origins, signal })
   } catch (error) {
     throw signal.aborted ? signal.reason : fetchError(error)
   } finally {
@@ -113,12 +115,13 @@ export async function guardedFetch(
 }
 
 interface Fetching extends GuardedFetchOptions {
+  readonly method: string
   readonly origins: Origins
   readonly signal: AbortSignal
 }
 
 async function fetchFollowing(first: URL, fetching: Fetching): Promise<GuardedResponse> {
-  const { maxRedirects = MAX_REDIRECTS, origins, follow, method = 'GET' } = fetching
+  const { maxRedirects = MAX_REDIRECTS, origins, follow, method } = fetching
   let url = first
   for (let redirects = 0; ; redirects++) {
     const { location, ...response } = await fetchOnce(url, first, fetching)
@@ -135,10 +138,11 @@ async function fetchFollowing(first: URL, fetching: Fetching): Promise<GuardedRe
 async function fetchOnce(url: URL, first: URL, fetching: Fetching): Promise<Omit<GuardedResponse, 'url'>> {
   const { origins, signal, resolve = systemResolve, connect = systemConnect } = fetching
   const addresses = await orAborted(() => checkedAddresses(url, resolve, origins), signal)
+  const isFirst = url.origin === first.origin
   const request: Request = {
-    method: fetching.method ?? 'GET',
-    headers: url.origin === first.origin ? (fetching.headers ?? {}) : {},
-    body: fetching.body,
+    method: fetching.method,
+    headers: isFirst ? (fetching.headers ?? {}) : {},
+    body: isFirst ? fetching.body : undefined,
     types: fetching.types ?? ['*'],
     maxBytes: fetching.maxBytes ?? MAX_BYTES,
     readBody: fetching.readBody ?? true,

@@ -127,6 +127,8 @@ function sendRequest(url: URL, request: Request, socket: Socket): Promise<Incomi
         accept: '*/*',
         'user-agent': 'holdfast',
         ...headers,
+        // Node gives the bodies of GET and DELETE no length by itself, and servers would not read them.
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
         host: url.host,
         'accept-encoding': 'gzip, br, deflate',
         connection: 'close',
@@ -154,7 +156,8 @@ async function readResponse(response: IncomingMessage, request: Request): Promis
       'refused-type',
       `The response has the type ${quote(mediaType)}. Accepted are ${request.types.join(', ')}.`,
     )
-  if (!request.readBody) return { status, headers, mediaType, body: new Uint8Array() }
+  const hasBody = request.readBody && request.method !== 'HEAD'
+  if (!hasBody) return { status, headers, mediaType, body: new Uint8Array() }
   const encoded = await readBody(response, request.maxBytes)
   return { status, headers, mediaType, body: await decoded(encoded, headers, request.maxBytes) }
 }

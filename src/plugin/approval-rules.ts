@@ -5,6 +5,7 @@ import {
   concernsFolder,
   concernsHost,
   concernsPath,
+  hostForm,
   isHost,
   isTool,
   type JudgedPath,
@@ -120,8 +121,12 @@ function pathOf(pattern: string): string {
 }
 
 function hostPatternOf(pattern: string): string {
-  if (/^(?:\*\.)?[^\s*/@]+$/.test(pattern)) return pattern
-  throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
+  const form = hostForm(pattern)
+  if (form === undefined)
+    throw invalid(`its host ${quote(pattern)} is none; write example.com, *.example.com or localhost:8080`)
+  if (form !== pattern.toLowerCase())
+    throw invalid(`its host ${quote(pattern)} has another form in addresses; write ${form}`)
+  return form
 }
 
 function invalid(why: string): HoldfastError {
@@ -141,7 +146,10 @@ export type Subject =
 
 /** Arguments that rules look at; undefined for one that cannot be judged. */
 export interface GivenArguments {
+  /** The folder, if no path is given. */
   readonly paths: readonly (JudgedPath | undefined)[]
+  /** False for a call with an address and no path: it works there, and not on the folder. */
+  readonly isOnFiles: boolean
   readonly hosts: readonly (string | undefined)[]
   readonly hasCommand: boolean
 }
@@ -160,9 +168,10 @@ export function matchesRule(read: ReadRule, subject: Subject): boolean {
     if (commands === undefined) return isPlain(read) && (!isNarrow || coversAnyCommand(read, subject))
     return commands.some((pattern) => (isNarrow ? allows : concerns)(pattern, subject.words))
   }
-  const { paths, hosts, hasCommand } = subject.given
+  const { paths, hosts, hasCommand, isOnFiles } = subject.given
   // A pattern of names does not allow any command of a tool that it happens to match.
   if (hasCommand && isNarrow && !tools.includes(subject.tool)) return false
+  if (read.paths !== undefined && isNarrow && !isOnFiles) return false
   if (commands !== undefined || !hasHost(read, hosts, isNarrow)) return false
   return hasPath(read, paths, isNarrow) || (!isNarrow && readsFolder(subject.tool) && hasFolder(read, paths))
 }

@@ -1,6 +1,7 @@
 /** Patterns of tool names, of paths relative to a folder, and of hosts. */
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
+import { foldedName } from '../tool/index.ts'
 
 /** A name, or its beginning with `*` at the end. */
 export function isTool(pattern: string, tool: string): boolean {
@@ -20,21 +21,27 @@ export interface JudgedPath {
 export function judgedPath(folder: string, ...parts: readonly string[]): JudgedPath | undefined {
   if (parts.some((part) => /\p{Cc}/u.test(part))) return undefined
   const base = resolve(folder)
-  const written = parts.reduce((path, part) => (isAbsolute(part) ? part : `${path}${sep}${part}`), base)
-  const [real, realFolder] = [realPath(written), realPath(base)]
+  const around = writtenPath(base, parts.slice(0, -1))
+  const [real, realFolder] = [realPath(writtenPath(around, parts.slice(-1)), around), realPath(base, base)]
   if (real === undefined || realFolder === undefined) return undefined
   return { lexical: resolve(folder, ...parts), real, folder: base, realFolder }
+}
+
+function writtenPath(folder: string, parts: readonly string[]): string {
+  return parts.reduce((path, part) => (isAbsolute(part) ? part : `${path}${sep}${part}`), folder)
 }
 
 const SEPARATORS = sep === '/' ? '/' : /[\\/]/
 /** As many as Linux follows. */
 const MOST_LINKS = 40
+/** A link to the folder of the process that will follow it, and not of this one. */
+const PROCESS_FOLDER = /^\/proc\/\d+\/(?:task\/\d+\/)?cwd$/
 
 /**
  * The end of an absolute path, name by name as the kernel goes: a link is followed before a `..` after it, and one whose
- * target is missing leads there as well. Undefined for links in a circle.
+ * target is missing leads there as well. Undefined for links in a circle. `folder`: of the process that opens the path.
  */
-function realPath(path: string): string | undefined {
+function realPath(path: string, folder: string): string | undefined {
   let at = parse(path).root
   let names = namesIn(path)
   for (let links = 0; names.length > 0; ) {
@@ -42,7 +49,7 @@ function realPath(path: string): string | undefined {
     names = rest
     if (name === '' || name === '.') continue
     const next = name === '..' ? dirname(at) : join(at, name)
-    const target = name === '..' ? undefined : linkTarget(next)
+    const target = name === '..' ? undefined : PROCESS_FOLDER.test(next) ? folder : linkTarget(next)
     if (target === undefined) {
       at = next
       continue
@@ -82,7 +89,7 @@ export function concernsFolder(pattern: string, path: JudgedPath): boolean {
   return pattern.endsWith('**') && concernsPath(pattern, { ...path, lexical, real })
 }
 
-/** True if any form of the path fits, in any case and Unicode form of letters: some file systems find it so. */
+/** True if any form of the path fits, as it is and folded: some file systems find it so. */
 export function concernsPath(pattern: string, path: JudgedPath): boolean {
   const glob = broadGlob(pattern)
   const forms = [inside(path.folder, path.lexical), inside(path.realFolder, path.real)]
@@ -97,8 +104,8 @@ export function nameMatches(glob: string, name: string): boolean {
 }
 
 function broadGlob(pattern: string): (text: string) => boolean {
-  const glob = globOf(pattern.normalize('NFC'), 'iu')
-  return (text) => glob.test(text.normalize('NFC'))
+  const [plain, folded] = [globOf(pattern.normalize('NFC'), 'iu'), globOf(foldedName(pattern), 'iu')]
+  return (text) => plain.test(text.normalize('NFC')) || folded.test(foldedName(text))
 }
 
 /** Relative to the folder, `.` for the folder itself; a path outside begins with `..`. */
@@ -128,6 +135,15 @@ export function hostOf(url: string): string | undefined {
   return port === '' ? host : `${host}:${port}`
 }
 
+/** A pattern of hosts in the form of `hostOf`; undefined for one that is none. */
+export function hostForm(pattern: string): string | undefined {
+  const [, start = '', name = ''] = /^(\*\.)?([^\s*/@]+)$/.exec(pattern) ?? []
+  if (name === '' || !URL.canParse(`https://${name}`)) return undefined
+  const { hostname, port } = new URL(`https://${name}`)
+  const host = hostname.replace(/\.$/, '')
+  return `${start}${host}${['', '80'].includes(port) ? '' : `:${port}`}`
+}
+
 /** The same for warnings: whichever the port. */
 export function concernsHost(pattern: string, host: string): boolean {
   return isHost(pattern, host) || isHost(pattern, host.replace(/:\d+$/, ''))
@@ -135,8 +151,7 @@ export function concernsHost(pattern: string, host: string): boolean {
 
 /** `*.example.com`: every host below. */
 export function isHost(pattern: string, host: string): boolean {
-  const wanted = pattern.toLowerCase()
-  return wanted.startsWith('*.')
-    ? host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
-    : host === wanted
+  return pattern.startsWith('*.')
+    ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1
+    : host === pattern
 }

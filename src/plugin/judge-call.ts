@@ -174,14 +174,15 @@ function judgeUnread(
   return unread.map((what) => ({ decision: 'ask', reason: `The ${what} of this call cannot be judged.` }))
 }
 
-/** A call of a tool that has rules for paths or hosts, by its path or host alone. */
-function placeOf(policy: Policy, tool: string, { paths, hosts }: GivenArguments): string | undefined {
+/** A call of a tool that has rules for paths or hosts, by the place that it leads to alone: a link may change. */
+function placeOf(policy: Policy, tool: string, given: GivenArguments): string | undefined {
+  const { paths, hosts, isOnFiles } = given
   const own = policy.rules.filter((read) => isKnown(read, tool))
   const [byPath, byHost] = [own.some((read) => read.paths), own.some((read) => read.hosts)]
   if (!byPath && !byHost) return undefined
   const places = [
-    ...(byPath ? paths.map((path) => path && inside(path.folder, path.lexical)) : []),
-    ...(byHost ? hosts : []),
+    ...(byPath && isOnFiles ? paths.map((path) => path && inside(path.realFolder, path.real)) : []),
+    ...(byHost || !isOnFiles ? hosts : []),
   ]
   const isWhole = places.length > 0 && places.every((place) => place !== undefined)
   return isWhole ? `${tool}: ${places.map(quoted).join(', ')}` : undefined
@@ -202,12 +203,13 @@ function argumentsOf({ cwd, names }: Policy, input: unknown): GivenArguments {
   const valuesOf = (list: readonly string[]) =>
     list.flatMap((name) => (fields[name] === undefined ? [] : [fields[name]]))
   const paths = valuesOf(names.path)
+  const urls = valuesOf(names.url)
   return {
-    // Without a path, a tool works on the folder.
+    isOnFiles: paths.length > 0 || urls.length === 0,
     paths: (paths.length === 0 ? ['.'] : paths).map((path) =>
       typeof path === 'string' ? judgedPath(cwd, path) : undefined,
     ),
-    hosts: valuesOf(names.url).map((url) => (typeof url === 'string' ? hostOf(url) : undefined)),
+    hosts: urls.map((url) => (typeof url === 'string' ? hostOf(url) : undefined)),
     hasCommand: valuesOf(names.command).length > 0,
   }
 }

@@ -59,9 +59,11 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   const name = place === '.' ? tool : `${tool} in ${place ?? ''}`
   const isGrantable = place !== undefined && !isLauncher(texts) && !readsCode(texts)
   const otherwise = unmatched(policy, tool, `No rule allows ${JSON.stringify(written)}.`)
+  let read: readonly (JudgedPath | undefined)[] | undefined
+  const paths = () => (read ??= pathsIn(policy, texts, place))
   const decided = judge(
     policy,
-    { kind: 'command', tool, words: texts, paths: () => pathsIn(policy, texts, place) },
+    { kind: 'command', tool, words: texts, paths },
     {
       ofRule: (asking) => (isGrantable ? ruleText(asking, { name, texts }) : undefined),
       own: isGrantable ? `${name}: ${written}` : undefined,
@@ -73,15 +75,18 @@ function judgeWords(policy: Policy, { tool, words, place }: JudgedCommand): Poli
   return { decision: 'ask', reason, ...(isGrantable ? { grants: [`${name}: ${written}`] } : {}) }
 }
 
-/** Every word taken for a path, and what follows `name=`, `name:`, `@` or a short option in it. */
+/**
+ * Every word taken for a path, and what follows `name=`, `name:`, `@` or a short option in it. The first word is one only
+ * with a `/`: others are found on the PATH.
+ */
 function pathsIn(
   { cwd }: Policy,
-  [, ...words]: readonly string[],
+  [program = '', ...words]: readonly string[],
   place = '.',
 ): readonly (JudgedPath | undefined)[] {
-  return words
-    .flatMap((word) => [word, ...valuesOf(word), ...endsOf(word)])
-    .map((word) => judgedPath(cwd, place, word))
+  const texts = words.flatMap((word) => [word, ...valuesOf(word), ...endsOf(word)])
+  const paths = new Set(program.includes('/') ? [program, ...texts] : texts)
+  return [...paths].map((path) => judgedPath(cwd, place, path))
 }
 
 /** Possible values in a word of short options: `-f.env`, and after others, `-vf.env`. */

@@ -78,7 +78,12 @@ const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
   git: /^(?:-[A-Za-z]*O|--(?:op|ext|exe|upl|rec|conf))/,
   zip: /^-[A-Za-z]*T/,
   cargo: /^--conf/,
+  // Bash evaluates the index in the name of a variable.
+  printf: /^-v/,
+  test: /^-[vR]/,
 }
+/** Of `git clone` alone: `git push -u` is harmless. */
+const CLONE_OPTION = /^-[A-Za-z]*[cu]/
 
 /** Code as an option of an interpreter: `-c`, `-e`, `-pe`, `-r`, `-M`, `--eval`. */
 const INTERPRETED =
@@ -131,10 +136,11 @@ export function hasCodeOption([name = '', ...rest]: readonly string[]): boolean 
   const plain = plainName(name)
   if (hasSubcommands(name) && /^[-+](?!-?(?:version|help|v|h)$)/.test(rest[0] ?? '')) return true
   const own = Object.hasOwn(CODE_OPTIONS, plain) ? CODE_OPTIONS[plain] : undefined
-  const isInterpreter = INTERPRETERS.has(plain)
-  return rest.some(
-    (word) => CODE_OPTION.test(word) || own?.test(word) || (isInterpreter && INTERPRETED.test(word)),
-  )
+  const others = [
+    ...(INTERPRETERS.has(plain) ? [INTERPRETED] : []),
+    ...(plain === 'git' && rest[0] === 'clone' ? [CLONE_OPTION] : []),
+  ]
+  return rest.some((word) => [CODE_OPTION, own, ...others].some((code) => code?.test(word)))
 }
 
 /** True if it reads code from its input: the words do not say what it does. */

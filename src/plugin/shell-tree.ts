@@ -3,6 +3,7 @@
  * are optional and loaded when a command is judged.
  */
 import { createRequire } from 'node:module'
+import { startOnce } from '../tool/index.ts'
 import {
   type CommandChain,
   type Redirection,
@@ -38,7 +39,7 @@ export function loadGrammar(): Promise<WithTree | undefined> {
 async function load(): Promise<WithTree> {
   const { Language, Parser } = await import('web-tree-sitter')
   const path = createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitter-bash.wasm')
-  await Parser.init()
+  await startOnce(Parser, () => Parser.init())
   const parser = new Parser()
   parser.setLanguage(await Language.load(path))
   return (text, read) => {

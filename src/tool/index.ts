@@ -28,6 +28,7 @@ export { REDACTED, secretsInText } from './credentials.ts'
 export { cutOutput } from './cut-output.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
+export { foldedName } from './folded-name.ts'
 export type { SchemaCheck } from './json-schema.ts'
 export { jsonSchema, schemaCheck } from './json-schema.ts'
 export { keyedQueue } from './keyed-queue.ts'
@@ -61,6 +62,7 @@ export type {
   StandardSchema,
 } from './standard-schema.ts'
 export { isStandardSchema, issueLines, jsonSchemaOf, validate } from './standard-schema.ts'
+export { startOnce } from './start-once.ts'
 export { thrownText } from './thrown.ts'
 export { toJson } from './to-json.ts'
 export type {

@@ -1,5 +1,6 @@
 /** JSON Schema: validates values, and adapts it to Standard Schema. The validator is loaded on first use. */
 import { invalidOption, type Json, type JsonObject, shown } from '../protocol/index.ts'
+import { pointerStep } from './schema-node.ts'
 import { isJsonSchema, isStandardSchema, type StandardIssue, type StandardSchema } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -88,18 +89,9 @@ function pathOf(location: string, value: Json): readonly PropertyKey[] {
     .split('/')
     .slice(1)
     .map((step) => {
-      const name = decodeStep(step)
+      const name = pointerStep(step)
       const key = Array.isArray(here) ? Number(name) : name
       here = (here as Record<PropertyKey, unknown> | undefined)?.[key]
       return key
     })
-}
-
-function decodeStep(step: string): string {
-  const unescaped = step.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(unescaped)
-  } catch {
-    return unescaped
-  }
 }

@@ -34,6 +34,13 @@ describe('a redacted value', () => {
     expect(hide('aaaaaaxxbb', 'aaaaaa..bb')).toBe('aaaaaaxxbb')
   })
 
+  it('loses no field when a key becomes one that is there', () => {
+    const redactor = redactorOf({ one: 'first-secret-1', two: 'second-secret-2' })
+    expect(
+      redactor.json({ '[redacted] (2)': 1, 'first-secret-1': 2, '[redacted]': 3, 'second-secret-2': 4 }),
+    ).toEqual({ '[redacted] (2)': 1, '[redacted] (3)': 2, '[redacted]': 3, '[redacted] (4)': 4 })
+  })
+
   it('loses no field when two keys become the same', () => {
     expect(hide({ 'token-aaaaaaaa': 1, 'token-bbbbbbbb': 2 }, 'aaaaaaaa', 'bbbbbbbb')).toEqual({
       'token-[redacted]': 1,

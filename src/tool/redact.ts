@@ -240,8 +240,10 @@ export class Redactor {
       changed?.push([key, newKey, newField])
     }
     if (changed === undefined) return value
-    const used = new Map<string, number>()
-    return Object.fromEntries(changed.map(([key, newKey, field]) => [uniqueKey(key, newKey, used), field]))
+    const used = new Set(changed.flatMap(([key, newKey]) => (key === newKey ? [key] : [])))
+    return Object.fromEntries(
+      changed.map(([key, newKey, field]) => [key === newKey ? key : uniqueKey(newKey, used), field]),
+    )
   }
 
   /** The start of 8 or more first characters of a secret at the end of a text; its length if there are none. */
@@ -341,12 +343,12 @@ function commonLength(text: string, start: number, form: string): number {
   return length
 }
 
-/** Two keys may become the same one; neither field may be lost. */
-function uniqueKey(key: string, newKey: string, used: Map<string, number>): string {
-  if (key === newKey) return key
-  const times = (used.get(newKey) ?? 0) + 1
-  used.set(newKey, times)
-  return times === 1 ? newKey : `${newKey} (${times})`
+/** Two keys may become the same one, or one that is there; neither field may be lost. */
+function uniqueKey(key: string, used: Set<string>): string {
+  let unique = key
+  for (let times = 2; used.has(unique); times++) unique = `${key} (${times})`
+  used.add(unique)
+  return unique
 }
 
 function isList(value: Json): value is readonly Json[] {

@@ -19,7 +19,7 @@ export function refTarget(root: SchemaNode, ref: string): Json | undefined {
   const pointer = ref.slice(1)
   if (pointer === '') return root
   if (!pointer.startsWith('/')) return anchored(root, pointer)
-  const steps = pointer.slice(1).split('/').map(unescaped)
+  const steps = pointer.slice(1).split('/').map(pointerStep)
   return steps.reduce<Json | undefined>((here, step) => {
     if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
     return (here as Record<string, Json>)[step]
@@ -35,7 +35,8 @@ export function itemSchemas({ items, prefixItems, additionalItems }: SchemaNode)
   return { first: Array.isArray(prefixItems) ? (prefixItems as readonly Json[]) : [], rest: items }
 }
 
-function unescaped(step: string): string {
+/** A step of a JSON pointer in a fragment, such as `a~1b` or `a%20b`, as the name that it stands for. */
+export function pointerStep(step: string): string {
   const plain = step.replaceAll('~1', '/').replaceAll('~0', '~')
   try {
     return decodeURIComponent(plain)

@@ -10,6 +10,7 @@ import {
 } from '../tool/index.ts'
 import type { DescribeImage, ImageAnswer } from './describe-image.ts'
 import { IMAGE_TYPES, imageType } from './image-type.ts'
+import { readBytes } from './read-bytes.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { UNTRUSTED, type WebAccess, webAccess } from './web-access.ts'
 import type { Workspace } from './workspace.ts'
@@ -89,15 +90,10 @@ async function imageOf(
 type Found = Omit<Image, 'mediaType'>
 
 function fileBytes(given: string, workspace: Workspace): Promise<Found> {
-  return workspace.withFile(given, async ({ path, size, handle }) => {
-    if (size > MAX_BYTES) throw tooLarge(given)
-    // The file may grow: one byte more than the limit is read, and no further.
-    const buffer = Buffer.alloc(MAX_BYTES + 1)
-    let length = 0
-    for (let read = -1; read !== 0 && length < buffer.length; length += read)
-      read = (await handle.read(buffer, length, buffer.length - length, length)).bytesRead
-    if (length > MAX_BYTES) throw tooLarge(given)
-    return { bytes: buffer.subarray(0, length), source: { path } }
+  return workspace.withFile(given, async ({ path, handle }) => {
+    const bytes = await readBytes(handle, 0, MAX_BYTES + 1)
+    if (bytes.length > MAX_BYTES) throw tooLarge(given)
+    return { bytes, source: { path } }
   })
 }
 

@@ -95,7 +95,9 @@ class StreamText {
     if (!this.isCut) return this.#head + this.#tail
     const head = throughLastLine(this.#head)
     const tail = fromFirstLine(this.#tail)
-    return `${head}\n[… ${this.#length - head.length - tail.length} characters were left out here${rest} …]\n${tail}`
+    // A credential is recognised if it is cut off before an ellipsis.
+    const mark = head.length < this.#head.length ? '' : '…'
+    return `${head}${mark}\n[… ${this.#length - head.length - tail.length} characters were left out here${rest} …]\n${tail}`
   }
 
   #keep(bytes: Buffer): string {
@@ -119,7 +121,7 @@ function incompleteAtEnd(bytes: Buffer): number {
   return 0
 }
 
-/** Whole lines, unless the last one is long: half a secret would not be recognised. */
+/** Whole lines, unless the last one is long. */
 function throughLastLine(head: string): string {
   const end = head.lastIndexOf('\n')
   return (end > head.length / 2 ? head.slice(0, end) : head).toWellFormed()

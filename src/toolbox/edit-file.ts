@@ -78,7 +78,23 @@ export async function changeFile(context: ToolContext, change: Change): Promise<
   await remember(context, { workspace, path, known })
   context.signal.throwIfAborted()
   await workspace.write(path, { content, id: temporaryId(context), expected: before })
+  await rememberDone(context, { workspace, path, edit })
   return result
+}
+
+interface DoneEdit {
+  readonly workspace: Workspace
+  readonly path: string
+  readonly edit: FileEdit
+}
+
+/** From now on the content before is one that others have put back. */
+async function rememberDone(context: ToolContext, { workspace, path, edit }: DoneEdit): Promise<void> {
+  try {
+    await remember(context, { workspace, path, known: { hash: edit.after, edit } })
+  } catch {
+    // The change has happened, and its result says so.
+  }
 }
 
 /** After a crash: whether the change of this call has happened. */
@@ -91,7 +107,10 @@ export async function verifyChange(
   const { edit } = await knownContent(context, workspace, path)
   if (edit?.callId !== context.callId) return { happened: false }
   const now = (await currentContent(workspace, path))?.hash ?? null
-  if (now === edit.after) return { happened: true, output: edit.result }
+  if (now === edit.after) {
+    await rememberDone(context, { workspace, path, edit })
+    return { happened: true, output: edit.result }
+  }
   return now === edit.before ? { happened: false } : { happened: 'unknown' }
 }
 

@@ -83,8 +83,9 @@ export interface CommandResult {
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000
-/** Linux takes at most 128 KB as one argument, and a character may have 3 bytes. */
 const LONGEST_COMMAND = 40_000
+/** Linux takes less than 128 KB as one argument. */
+const LONGEST_COMMAND_BYTES = 128 * 1024 - 1
 
 const PARAMETERS: JsonObject = {
   type: 'object',
@@ -144,13 +145,22 @@ function confinementText({ commands: { sandbox, network } }: CommandContext): st
   return `It runs in a sandbox: it can write to the working folder and to a private /tmp that is empty each time, ${network ? 'and it has network access' : 'and it has no network'}.`
 }
 
+function checkCommand(command: string): void {
+  if (command.includes('\0')) throw new Error('The command contains a NUL character. Remove it.')
+  const length = Buffer.byteLength(command)
+  if (length > LONGEST_COMMAND_BYTES)
+    throw new Error(
+      `The command has ${length} bytes, and at most ${LONGEST_COMMAND_BYTES} can be run. Write a script with write_to_file, and run that.`,
+    )
+}
+
 async function execute(
   context: CommandContext,
   { command, cwd = '.', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS }: CommandInput,
   { artifacts, callId, progress, signal }: ToolContext,
 ): Promise<CommandResult> {
   if (process.platform === 'win32') throw new Error('Commands need a POSIX shell, so not Windows itself.')
-  if (command.includes('\0')) throw new Error('The command contains a NUL character. Remove it.')
+  checkCommand(command)
   const { path, kind } = await context.workspace.locate(cwd)
   if (kind !== 'folder') throw new Error(`cwd: ${quote(cwd)} is no folder. Give a folder that exists.`)
   const output = new CommandOutput({ artifacts, artifactId: `command-output.${callId}`, progress })

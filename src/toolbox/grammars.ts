@@ -3,6 +3,7 @@
  * life of the process: WebAssembly cannot unload it. Knows nothing of files.
  */
 import { createRequire } from 'node:module'
+import { startOnce } from '../tool/index.ts'
 import type { DefinitionLanguage } from './definition-languages.ts'
 
 /** The part of web-tree-sitter that is used. */
@@ -82,7 +83,6 @@ export const INSTALLED: GrammarSource = {
 export class Grammars {
   readonly #source: GrammarSource
   readonly #grammars = new Map<DefinitionLanguage, Promise<Grammar>>()
-  #treeSitter: Promise<TreeSitter> | undefined
 
   constructor(source: GrammarSource = INSTALLED) {
     this.#source = source
@@ -117,22 +117,12 @@ export class Grammars {
     return { language, query: new treeSitter.Query(language, query) }
   }
 
-  #loaded(): Promise<TreeSitter> {
-    this.#treeSitter ??= this.#start()
-    this.#treeSitter.catch(() => {
-      this.#treeSitter = undefined
-    })
-    return this.#treeSitter
-  }
-
-  async #start(): Promise<TreeSitter> {
-    let treeSitter: TreeSitter
-    try {
-      treeSitter = await this.#source.load()
-    } catch {
+  async #loaded(): Promise<TreeSitter> {
+    const treeSitter = await this.#source.load().catch(() => {
       throw new MissingPackage(['web-tree-sitter'])
-    }
-    await treeSitter.Parser.init()
+    })
+    const { Parser } = treeSitter
+    await startOnce(Parser, () => Parser.init())
     return treeSitter
   }
 }

@@ -17,7 +17,7 @@ export interface FileEdit {
 }
 
 export interface KnownContent {
-  /** Of the content that was read last. */
+  /** Of the content that was read or written last. */
   readonly hash?: string
   /** The change that was begun last, whether or not it has happened. */
   readonly edit?: FileEdit

@@ -6,6 +6,7 @@ import { lstat, opendir, readlink } from 'node:fs/promises'
 import type { JsonObject } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type Tool } from '../tool/index.ts'
 import { PathError } from './path-error.ts'
+import { pathArgument } from './search-path.ts'
 import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import type { Workspace } from './workspace.ts'
@@ -111,7 +112,7 @@ class FolderListing {
     const shown: Shown[] = []
     try {
       await this.#workspace.withFolder(
-        folder,
+        pathArgument(folder),
         async ({ address }) => {
           const first = await this.#firstOf(address, { folder, most })
           for (const entry of first) shown.push(await this.#shown(address, folder, entry))
@@ -173,7 +174,7 @@ class FolderListing {
 
   async #linkNote(path: string): Promise<string> {
     try {
-      const { kind } = await this.#workspace.locate(path)
+      const { kind } = await this.#workspace.locate(pathArgument(path))
       return kind === 'folder' ? ' (a folder)' : kind === 'missing' ? ' (leads nowhere)' : ''
     } catch (error) {
       return error instanceof PathError && error.code === 'outside'

@@ -105,7 +105,6 @@ export async function loadTools(options: LoadToolsOptions): Promise<LoadedTools>
     workspace.root,
   )
   const context: ToolboxContext = {
-    root: workspace.root,
     workspace,
     commands,
     ...defined({ web, describeImage }),

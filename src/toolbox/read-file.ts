@@ -1,7 +1,9 @@
 /** The tool `read_file`: a file of the working folder, or a range of it, as text for a model. */
 import type { JsonObject } from '../protocol/index.ts'
-import { defineTool, jsonSchema, type Tool, type ToolContext } from '../tool/index.ts'
+import { defineTool, jsonSchema, redactorOf, type Tool, type ToolContext } from '../tool/index.ts'
+import { imageType } from './image-type.ts'
 import { isKnown, knownContent, remember } from './known-content.ts'
+import { readBytes } from './read-bytes.ts'
 import { counted, readRange, type TextRange } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { contentHash, type OpenFile, type Workspace } from './workspace.ts'
@@ -78,55 +80,71 @@ async function read({ workspace, file, input }: Reading, context: ToolContext): 
   if (image !== undefined) return imageText({ file, image, range }, context)
   if (range.start.includes(0)) return binaryText(file, range)
   if (offset > 0 && offset >= range.totalLines) throw beyondEnd(file, range, offset)
-  return shownText(file, range, input)
+  return shownText(file, { range, input }, context)
 }
 
 function beyondEnd(
   { path }: OpenFile,
-  { totalLines, totalBytes, readBytes }: TextRange,
+  { totalLines, totalBytes, bytesRead }: TextRange,
   offset: number,
 ): Error {
   const lines = counted(totalLines, 'line')
   return new Error(
-    readBytes === totalBytes
+    bytesRead === totalBytes
       ? `offset ${offset} is beyond the end: ${path} has ${lines}. Use a smaller offset.`
-      : `offset ${offset} is beyond the first ${counted(readBytes, 'byte')} of ${path}, which have ${lines}; the rest is not read. Use execute_command to look at it.`,
+      : `offset ${offset} is beyond the first ${counted(bytesRead, 'byte')} of ${path}, which have ${lines}; the rest is not read. Use execute_command to look at it.`,
   )
 }
 
-function shownText({ path }: OpenFile, range: TextRange, input: ReadInput): string {
+interface Shown {
+  readonly range: TextRange
+  readonly input: ReadInput
+}
+
+function shownText(
+  { path }: OpenFile,
+  { range, input }: Shown,
+  { credentials }: Pick<ToolContext, 'credentials'>,
+): string {
   const { offset = 0 } = input
-  const { bytes, lines, totalLines, totalBytes, readBytes } = range
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  const { bytes, lines, totalLines, totalBytes, bytesRead } = range
+  const decoded = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  // Half a credential would not be recognised in the result.
+  const hasMore = range.skipped + bytes.length < totalBytes
+  const text = hasMore && isCut(bytes) ? redactorOf(credentials).ended(decoded) : decoded
   const last = offset + lines
   const isWhole = bytes.length === totalBytes
   const head = isWhole
     ? `${path}: ${counted(totalLines, 'line')}, ${counted(totalBytes, 'byte')}`
-    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${readBytes === totalBytes ? '' : 'at least '}${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
+    : `${path}: ${lines === 0 ? 'nothing' : `lines ${offset + 1} to ${last}`} of ${bytesRead === totalBytes ? '' : 'at least '}${totalLines}, ${bytes.length} of ${counted(totalBytes, 'byte')}`
   return `[${[head, ...leftOut(range, input), ...invalidNote(bytes)].join('. ')}.]\n\n${text}`
 }
 
 function leftOut(range: TextRange, { offset = 0, limit_bytes }: ReadInput): string[] {
-  const { bytes, lines, skipped, totalLines, totalBytes, readBytes } = range
+  const { bytes, lines, skipped, totalLines, totalBytes, bytesRead } = range
   const after = totalBytes - skipped - bytes.length
   if (after === 0) return offset === 0 ? [] : [`Left out: lines 1 to ${offset}`]
   if (limit_bytes !== undefined) return [`Left out: ${counted(after, 'byte')} after this`]
-  if (readBytes < totalBytes && offset + lines >= totalLines)
+  if (bytesRead < totalBytes && offset + lines >= totalLines)
     return [
-      `Left out: ${counted(after, 'byte')} after this, and what is beyond the first ${counted(readBytes, 'byte')} is not read. Use execute_command to look at it`,
+      `Left out: ${counted(after, 'byte')} after this, and what is beyond the first ${counted(bytesRead, 'byte')} is not read. Use execute_command to look at it`,
     ]
   const last = offset + lines
   const before = offset === 0 ? '' : `lines 1 to ${offset} and `
   // A line that is cut off in the middle is read again as a whole, if it fits.
-  const isCut = bytes.length > 0 && bytes[bytes.length - 1] !== 0x0a
-  if (isCut && lines === 1)
+  if (isCut(bytes) && lines === 1)
     return [
       `Left out: ${before}${counted(after, 'byte')} after this, because line ${last} is too long to be shown. Read on behind it with offset ${last}`,
     ]
-  const next = isCut ? last - 1 : last
+  const next = isCut(bytes) ? last - 1 : last
   return [
-    `Left out: ${before}${counted(after, 'byte')} after this${isCut ? `, line ${last} is cut off` : ''}. Read on with offset ${Math.min(next, totalLines)}`,
+    `Left out: ${before}${counted(after, 'byte')} after this${isCut(bytes) ? `, line ${last} is cut off` : ''}. Read on with offset ${Math.min(next, totalLines)}`,
   ]
+}
+
+/** The last line has no end, be it because the file has none. */
+function isCut(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && bytes[bytes.length - 1] !== 0x0a
 }
 
 function invalidNote(bytes: Uint8Array): string[] {
@@ -144,19 +162,6 @@ function binaryText({ path }: OpenFile, { totalBytes, start }: TextRange): strin
   return `[${path} is ${kind} of ${counted(totalBytes, 'byte')}, which cannot be shown as text. Use execute_command to look into it or to convert it.]`
 }
 
-/** The first bytes in Latin-1, a letter a byte. */
-const IMAGES: readonly (readonly [mediaType: string, signature: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n/],
-  ['image/jpeg', /^\xff\xd8\xff/],
-  ['image/gif', /^GIF8[79]a/],
-  ['image/webp', /^RIFF[^]{4}WEBP/],
-]
-
-function imageType(start: Uint8Array): string | undefined {
-  const head = Buffer.from(start.subarray(0, 16)).toString('latin1')
-  return IMAGES.find(([, signature]) => signature.test(head))?.[0]
-}
-
 const LARGEST_IMAGE = 20 * 1024 * 1024
 
 interface Image {
@@ -171,8 +176,7 @@ async function imageText({ file, image, range }: Image, { artifacts }: ToolConte
   const what = `${path} is an image (${image}, ${counted(range.totalBytes, 'byte')})`
   if (range.totalBytes > LARGEST_IMAGE)
     return `[${what}, too large to be kept as an artifact. Use analyze_image with this path to look at it.]`
-  const bytes = Buffer.alloc(range.totalBytes)
-  await handle.read(bytes, 0, bytes.length, 0)
+  const bytes = await readBytes(handle, 0, range.totalBytes)
   const id = `image.${contentHash(bytes).slice(0, 24)}`
   const isKept = (await artifacts.list()).some(({ artifactId }) => artifactId === id)
   if (!isKept) await artifacts.writeFile(id, bytes, { name: path, mediaType: image })

@@ -11,7 +11,7 @@ import {
   verifyChange,
 } from './edit-file.ts'
 import { PathError } from './path-error.ts'
-import { applyBlocks, parseBlocks, type Replaced } from './search-replace.ts'
+import { applyBlocks, MOST_COUNTED, parseBlocks, type Replaced } from './search-replace.ts'
 import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import type { Workspace } from './workspace.ts'
@@ -85,7 +85,11 @@ async function replace(workspace: Workspace, input: ReplaceInput, context: ToolC
   await checkKnown(context, { workspace, path, current: hash })
   if (content === before) return `The blocks change nothing in ${path}. Nothing was written.`
   const more = occurrences.flatMap((count, index) =>
-    count > 1 ? [` Block ${index + 1} replaced the first of ${count} occurrences.`] : [],
+    count > 1
+      ? [
+          ` Block ${index + 1} replaced the first of ${count < MOST_COUNTED ? '' : 'at least '}${count} occurrences.`,
+        ]
+      : [],
   )
   const result = `Updated ${path}: ${counted(occurrences.length, 'block')} replaced, now ${counted(Buffer.byteLength(content), 'byte')}.${more.join('')}`
   return changeFile(context, { workspace, path, before: hash, content, result })

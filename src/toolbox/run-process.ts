@@ -3,7 +3,8 @@
  * shells.
  *
  * 1. The process leads a group of its own. The group ends with its leader: what is left is killed.
- * 2. Stopping sends SIGTERM to the group, and SIGKILL after a grace time. With `keepsLeader`, SIGTERM spares the leader.
+ * 2. Stopping sends SIGTERM to the group, and SIGKILL after a grace time. With `keepsLeader`, SIGTERM spares the leader and
+ *    its helpers; if there is no other process yet, all are killed at once, or the command would begin unstopped.
  * 3. The run ends soon after the leader, also if a process outside of the group keeps the pipes open.
  * 4. Input is empty, and no descriptor of this process is inherited.
  * 5. Descriptor LIFELINE is a pipe that is never written to. Its end is the end of this process, however that comes.
@@ -62,7 +63,8 @@ async function supervised(
   const stop = (why: ProcessEnd['stopped']): void => {
     if (stopped !== undefined) return
     stopped = why
-    signalGroup(child, 'SIGTERM', keepsLeader)
+    if (keepsLeader) terminateBelow(child)
+    else signalGroup(child, 'SIGTERM')
     kill = systemTimer.after(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
   const cancel = (): void => stop('cancelled')
@@ -91,28 +93,42 @@ function exitOf(child: ChildProcess): Started['exited'] {
   })
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals, keepsLeader = false): void {
-  if (pid === undefined) return
-  for (const target of keepsLeader ? membersOf(pid) : [-pid])
-    try {
-      process.kill(target, signal)
-    } catch {
-      // It has ended.
-    }
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined) signalTo(-pid, signal)
 }
 
-/** The processes of a group without its leader, by /proc. */
-function membersOf(group: number): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== group && groupOf(name) === group)
-    .map(Number)
+function signalTo(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // It has ended.
+  }
 }
 
-function groupOf(pid: string): number | undefined {
+function terminateBelow(leader: ChildProcess): void {
+  const { pid = 0 } = leader
+  const own = statOf(String(pid))?.name
+  const begun = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((each) => ({ pid: Number(each), stat: statOf(each) }))
+    .filter(({ stat }) => stat?.group === pid && stat.name !== own)
+  for (const each of begun) signalTo(each.pid, 'SIGTERM')
+  if (begun.length === 0) signalGroup(leader, 'SIGKILL')
+}
+
+interface ProcessStat {
+  /** Of its program. */
+  readonly name: string
+  readonly group: number
+}
+
+function statOf(pid: string): ProcessStat | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of a program, in parentheses, may contain anything.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+    // The name, in parentheses, may contain anything.
+    const end = stat.lastIndexOf(')')
+    const group = Number(stat.slice(end + 2).split(' ')[2])
+    return { name: stat.slice(stat.indexOf('(') + 1, end), group }
   } catch {
     return undefined
   }

@@ -15,7 +15,7 @@ export async function searchPath(workspace: Workspace, given: string): Promise<L
   return located
 }
 
-/** A located path as an argument of a program: never an option, never `~`. */
+/** A located path as it is given again: to a program never an option, to the workspace never `~` or a URL. */
 export function pathArgument(path: string): string {
   return path === '.' ? './' : `./${path}`
 }

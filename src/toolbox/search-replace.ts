@@ -10,7 +10,7 @@ export interface Block {
 
 export interface Replaced {
   readonly content: string
-  /** For each block: how often its text occurs from where it was looked for. The first was replaced. */
+  /** For each block: how often its text occurs from where it was looked for, up to 100. The first was replaced. */
   readonly occurrences: readonly number[]
 }
 
@@ -141,10 +141,16 @@ function afterLine(content: string, at: number, end: number): number {
   return content[end] === '\n' ? end + 1 : end
 }
 
+/** Thousands of blocks with a short text that fills the file would count for minutes. */
+export const MOST_COUNTED = 100
+
 function countOf(content: string, wanted: string, from: number): number {
   let count = 0
-  for (let at = content.indexOf(wanted, from); at !== -1; at = content.indexOf(wanted, at + wanted.length))
+  for (let at = from; count < MOST_COUNTED; at += wanted.length) {
+    at = content.indexOf(wanted, at)
+    if (at === -1) break
     count += 1
+  }
   return count
 }
 

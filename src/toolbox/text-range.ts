@@ -25,7 +25,7 @@ export interface TextRange {
   readonly totalLines: number
   readonly totalBytes: number
   /** Less than `totalBytes` if reading stopped at the bound. */
-  readonly readBytes: number
+  readonly bytesRead: number
   /** Of the whole content; undefined if reading stopped before its end. */
   readonly hash: string | undefined
   /** The first bytes of the file. */
@@ -48,7 +48,7 @@ export async function readRange(handle: FileHandle, options: RangeOptions): Prom
     const { bytesRead } = await handle.read(buffer, 0, CHUNK, position)
     if (bytesRead === 0) {
       const end = range.end()
-      return { ...end, totalBytes: end.readBytes, hash: hash.digest('hex'), start }
+      return { ...end, totalBytes: end.bytesRead, hash: hash.digest('hex'), start }
     }
     const chunk = buffer.subarray(0, bytesRead)
     if (position === 0) start = Uint8Array.from(chunk.subarray(0, START))
@@ -100,7 +100,7 @@ class Range {
       lines: linesIn(bytes),
       skipped: this.#skipped,
       totalLines,
-      readBytes: this.#total,
+      bytesRead: this.#total,
     }
   }
 

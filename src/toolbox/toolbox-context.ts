@@ -6,8 +6,6 @@ import type { WebOptions } from './web-access.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ToolboxContext {
-  /** The real path of the working folder. */
-  readonly root: string
   /** The working folder, for every path that a model gives. */
   readonly workspace: Workspace
   readonly web?: WebOptions

@@ -76,12 +76,12 @@ async function fetchPage(
   const response = await access.get(url, { types: TYPES, headers: { accept: ACCEPT }, signal })
   if (response.location !== undefined) return redirected(response, response.location)
   const page = await readPage(response, signal)
-  if (page.text.length > SHOWN)
-    await context.artifacts.writeFile(artifact, page.text, {
-      mediaType: 'text/plain',
-      ...defined({ name: page.title }),
-    })
-  return partOf(page, { artifact, offset })
+  if (page.text.length <= SHOWN) return partOf(page, { artifact, offset })
+  const about = { mediaType: 'text/plain', ...defined({ name: page.title }) }
+  await context.artifacts.writeFile(artifact, page.text, about)
+  // Without the credentials of the turn, which a part could cut in two.
+  const text = (await storedPage(artifact, context)) ?? page.text
+  return partOf({ ...page, text }, { artifact, offset })
 }
 
 interface Page {

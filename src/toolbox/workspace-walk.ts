@@ -15,6 +15,7 @@
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rmdir, stat } from 'node:fs/promises'
+import { foldedName } from '../tool/index.ts'
 import { errorCode, PathError } from './path-error.ts'
 
 export interface Root {
@@ -63,15 +64,6 @@ function isJournals(name: string): boolean {
   return foldedName(name) === JOURNALS
 }
 
-/**
- * Equal for names that may be one: some file systems fold case by Unicode, where `ſ` is an `s`, and ignore characters that
- * are not drawn.
- */
-export function foldedName(name: string): string {
-  const drawn = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-  return drawn.toUpperCase().toLowerCase()
-}
-
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
 const FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 
@@ -109,7 +101,9 @@ function namesOf(root: Root, path: string): readonly string[] {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path) || /^file:/i.test(path))
     throw refuse('is a URL. Give a path from the working folder.')
   if (path === '~' || path.startsWith('~/'))
-    throw refuse('begins with "~", which stands for no folder here. Give a path from the working folder.')
+    throw refuse(
+      'begins with "~", which stands for no folder here. Give a path from the working folder; begin it with "./" for a name with "~".',
+    )
   if (!path.startsWith('/')) return path.split('/')
   return belowRoot(root, path) ?? refuseOutside(path)
 }

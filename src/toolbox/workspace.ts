@@ -19,12 +19,11 @@ import {
 import { posix, resolve } from 'node:path'
 import { systemIds } from '../base/index.ts'
 import { HoldfastError, quote } from '../protocol/index.ts'
-import { keyedQueue } from '../tool/index.ts'
+import { foldedName, keyedQueue } from '../tool/index.ts'
 import { errorCode, PathError, pathFailure } from './path-error.ts'
 import {
   atLeaf,
   belowRoot,
-  foldedName,
   type HeldFolder,
   hasProc,
   isAt,
@@ -76,8 +75,6 @@ export interface OpenFile extends Located {
 export interface OpenFolder {
   /** As in `Located`. */
   readonly path: string
-  /** The absolute path, for people. It may be swapped at any time: for use, take `address` or `cwd`. */
-  readonly realPath: string
   /** The folder itself, as a path for `node:fs` in this process: `opendir(address)`, `lstat(address + '/' + name)`. */
   readonly address: string
   /** The folder itself, as the `cwd` of a child process that starts before `work` ends. */
@@ -259,7 +256,7 @@ function openFolder({ path: root, byHandle }: Root, given: string, leaf: Leaf): 
   if (name !== undefined) throw new PathError('wrong-kind', given, 'is no folder. Give the path of a folder.')
   const realPath = path === '.' ? root : `${root.replace(/\/$/, '')}/${path}`
   const { address, handle } = folder
-  return { path, realPath, address, cwd: byHandle ? `/proc/${process.pid}/fd/${handle.fd}` : realPath }
+  return { path, address, cwd: byHandle ? `/proc/${process.pid}/fd/${handle.fd}` : realPath }
 }
 
 const WRITE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW

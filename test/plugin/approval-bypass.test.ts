@@ -1,8 +1,9 @@
 /** An approval policy against calls that are written to get past its rules. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { type ApprovalPolicyOptions, type ApprovalRule, approvalPolicy } from '../../src/plugin/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bypass-'))
@@ -90,6 +91,8 @@ describe('a rule that allows a tool beside a rule for its commands', () => {
       'git grep -O./e x',
       'git fetch --upload-pack=./e x',
     ],
+    ...["git clone -u './e;' . x", 'git clone -c core.sshCommand=./e a:b x', 'git -C . clone -qc a.b=c . x'],
+    ...["printf -v 'a[$(rm x)]' 1", "printf '-va[$(rm x)]' 1", "test -v 'a[$(rm x)]'"],
   ]
 
   it('covers no launchers and no options that run code', async () => {
@@ -104,6 +107,10 @@ describe('a rule that allows a tool beside a rule for its commands', () => {
       'find . -name x',
       'sort -r x',
       'git log --oneline',
+      'git push -u origin main',
+      'git clone -q . x',
+      "printf '%s' x",
+      'test -f x',
       'ls',
     ]
     expect(await table(rules, plain)).toEqual(all('allow', plain))
@@ -237,6 +244,26 @@ describe('a pattern that could match nothing', () => {
     },
   )
 
+  it.each([
+    ['bücher.de', 'xn--bcher-kva.de'],
+    ['*.bücher.de', '*.xn--bcher-kva.de'],
+    ['evil.dev.', 'evil.dev'],
+    ['evil.dev:443', 'evil.dev'],
+    ['evil.dev:80', 'evil.dev'],
+    ['127.1:8080', '127.0.0.1:8080'],
+    ['[::0:1]', '[::1]'],
+  ])('is refused: host %j, with the form that matches', (host, form) => {
+    expect(() => approvalPolicy({ rules: [{ tool: '*', host, decision: 'deny' }] })).toThrow(
+      `its host "${host}" has another form in addresses; write ${form}`,
+    )
+  })
+
+  it.each(['::1', 'evil.dev:99999'])('is refused: host %j, which no address has', (host) => {
+    expect(() => approvalPolicy({ rules: [{ tool: '*', host, decision: 'deny' }] })).toThrow(
+      'write example.com',
+    )
+  })
+
   it('is refused: a tool with spaces', () => {
     expect(() => approvalPolicy({ rules: [{ tool: 'pay ', decision: 'deny' }] })).toThrow('remove them')
   })
@@ -301,6 +328,18 @@ describe('a link on the way', () => {
     expect(await about('execute_command', { command: 'cat ok', cwd: 'src/shared/..' })).toBe('ask')
   })
 
+  it('gives the grant for a path the name of the file that it leads to', async () => {
+    const asking = approvalPolicy({ cwd, rules: [{ tool: 'edit', path: 'src/**', decision: 'allow' }] })
+    const grantsFor = async (path: string) => {
+      const principal = { tenant: 't', actor: 'a' }
+      const call = { tool: 'edit', input: { path }, principal, callId: 'c', contextId: 'x' }
+      return (await asking.approve?.(call))?.grants
+    }
+    expect(await grantsFor('key')).toEqual(['edit: key'])
+    expect(await grantsFor('l/../key')).toEqual(['edit: secrets/key'])
+    expect(await grantsFor('l/new')).toEqual(['edit: secrets/sub/new'])
+  })
+
   it('leads where it leads, also if nothing is there', async () => {
     expect(await about('write_to_file', { path: 'src/new' })).toBe('deny')
     expect(await about('execute_command', { command: 'echo x > src/inner' })).toBe('deny')
@@ -314,7 +353,40 @@ describe('a link on the way', () => {
     'find secrets',
     'grep -vf.env src/ok',
     'find ./secrets/',
+    'secrets/key',
+    './secrets/sub/run -x',
+    'l/run',
   ])('denied places are denied to commands: %s', async (command) => {
     expect(await about('execute_command', { command })).toBe('deny')
+  })
+
+  it.runIf(existsSync('/proc/self/cwd'))('of /proc leads to the folder of the command', async () => {
+    const cat = async (path: string, place = '.') =>
+      about('execute_command', { command: `cat ${path}`, cwd: place })
+    expect(await cat('/proc/self/cwd/.env')).toBe('deny')
+    expect(await cat('/proc/1/../self/task/../cwd/secrets/key')).toBe('deny')
+    expect(await cat('/proc/self/cwd/../.env', 'src')).toBe('deny')
+    expect(await cat('/proc/self/cwd/src/ok')).toBe('allow')
+  })
+
+  it('is read once for a command, whatever the number of rules', async () => {
+    const command = 'cat a/b=c,d -xyz e'
+    const countWith = async (count: number): Promise<number> => {
+      const denying = Array.from({ length: count }, (_, at): ApprovalRule => {
+        return { tool: '*', path: `denied${at}/**`, decision: 'deny' }
+      })
+      const { lstatSync } = fs
+      const counted = vi.spyOn(fs, 'lstatSync').mockImplementation(lstatSync)
+      syncBuiltinESMExports()
+      try {
+        expect(await decided({ rules: [any, ...denying], cwd }, 'execute_command', { command })).toBe('allow')
+        return counted.mock.calls.length
+      } finally {
+        counted.mockRestore()
+        syncBuiltinESMExports()
+      }
+    }
+    await countWith(1)
+    expect(await countWith(20)).toBe(await countWith(1))
   })
 })

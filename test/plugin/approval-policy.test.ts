@@ -383,10 +383,14 @@ describe('rules for paths', () => {
   })
 
   it('deny a name in any form of its letters, as file systems find it', async () => {
-    const deny: ApprovalRule = { tool: 'write', path: ['Clés/**', '?.key'], decision: 'deny' }
+    const deny: ApprovalRule = { tool: 'write', path: ['Clés/**', '?.key', 'stra?e'], decision: 'deny' }
     const about = async (path: string) =>
       (await decided([{ tool: 'write', decision: 'allow' }, deny], 'write', { path }))?.decision
-    for (const path of ['Clés/a', 'Clés/a'.normalize('NFD'), 'CLÉS/a', 'é.key'.normalize('NFD'), '😀.KEY'])
+    const unseen = ['Cl\u200dés/a', '\u{e0001}Clés/a', 'a.k\u00adey']
+    for (const path of [
+      ...['Clés/a', 'Clés/a'.normalize('NFD'), 'CLÉS/a', 'é.key'.normalize('NFD'), '😀.KEY'],
+      ...[...unseen, 'straße', 'CLÉſ/a'],
+    ])
       expect([path, await about(path)]).toEqual([path, 'deny'])
     expect(await about('Cles/a')).toBe('allow')
   })
@@ -471,5 +475,19 @@ describe('rules for hosts', () => {
     expect((await decided(rules, 'web_fetch', { url: 'https://other.org/a' }))?.grants).toEqual([
       'web_fetch: other.org',
     ])
+  })
+
+  it('are asked about an address that a rule for paths would allow', async () => {
+    const paths: ApprovalRule[] = [
+      { tool: '*', path: '**', decision: 'allow' },
+      { tool: 'web_fetch', host: 'docs.dev', decision: 'allow' },
+      { tool: 'analyze_image', path: 'img/**', decision: 'allow' },
+    ]
+    const grantFor = async (tool: string, input: unknown) => (await decided(paths, tool, input))?.grants
+    expect(await decided(paths, 'web_fetch', { url: 'https://docs.dev/a' })).toEqual({ decision: 'allow' })
+    expect(await grantFor('web_fetch', { url: 'https://evil.dev/?secret' })).toEqual(['web_fetch: evil.dev'])
+    expect(await grantFor('analyze_image', { url: 'https://a.dev/x.png' })).toEqual(['analyze_image: a.dev'])
+    expect(await decided(paths, 'analyze_image', { path: 'b.png' })).toEqual({ decision: 'allow' })
+    expect(await decided(paths, 'analyze_image', {})).toEqual({ decision: 'allow' })
   })
 })

@@ -132,6 +132,9 @@ describe('a redirect', () => {
       status: 200,
     })
     expect(dialled.length).toBe(6)
+    expect((await guardedFetch('http://a.example/1', { ...web, method: 'get' })).url).toBe(
+      'http://a.example/0',
+    )
     expect(await codeOf('http://a.example/6', web)).toBe('refused-redirect')
     expect(await codeOf('http://a.example/1', { ...web, maxRedirects: 0 })).toBe('refused-redirect')
   })
@@ -155,20 +158,22 @@ describe('a redirect', () => {
     expect(dialled.length).toBe(2)
   })
 
-  it('to another origin does not get the headers of the caller', async () => {
+  it('to another origin does not get the headers and the body of the caller', async () => {
     const seen: unknown[] = []
     const { web } = await internet((request, response) => {
-      seen.push([request.headers.host, request.headers.authorization])
+      const { host, authorization, 'content-length': length } = request.headers
+      seen.push([host, authorization, length])
       if (request.url === '/') response.writeHead(302, { location: 'http://b.example/end' })
       response.end()
     })
     await guardedFetch('http://a.example/', {
       ...web,
       headers: { authorization: 'Bearer 1', Host: 'x' },
+      body: 'secret',
     })
     expect(seen).toEqual([
-      ['a.example', 'Bearer 1'],
-      ['b.example', undefined],
+      ['a.example', 'Bearer 1', '6'],
+      ['b.example', undefined, undefined],
     ])
   })
 })

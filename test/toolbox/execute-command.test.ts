@@ -316,6 +316,12 @@ it('a command with a NUL character, and one that is too long, are refused before
     status: 'error',
     text: expect.stringMatching(/NUL/),
   })
+  expect(await folder.run(`touch ran #${'😀'.repeat(39_000)}`)).toMatchObject({
+    status: 'error',
+    text: expect.stringMatching(
+      /^The command has 156011 bytes, and at most 131071 can be run\. Write a script/,
+    ),
+  })
   const { input } = folder.tool ?? (await folder.load())
   const tooLong = await input['~standard'].validate({ command: 'x'.repeat(40_001) })
   expect(tooLong.issues).toHaveLength(1)

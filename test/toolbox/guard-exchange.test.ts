@@ -177,6 +177,22 @@ describe('a body', () => {
     expect((await guardedFetch(URL_OF_ALL, { ...web, maxBytes })).body.length).toBe(1000)
   })
 
+  it.each(['GET', 'POST', 'DELETE'])('comes after the whole body of the request: %s', async (method) => {
+    const { web } = await internet((request, response) => request.pipe(response))
+    const { body } = await guardedFetch(URL_OF_ALL, { ...web, method, body: 'é' })
+    expect(Buffer.from(body).toString()).toBe('é')
+  })
+
+  it('to HEAD has the headers of a body of any length, and none', async () => {
+    const { web } = await internet((_, to) =>
+      to.writeHead(200, { 'content-length': 1e12, 'content-type': 'image/png' }).end(),
+    )
+    for (const method of ['HEAD', 'head']) {
+      const { status, headers, body } = await guardedFetch(URL_OF_ALL, { ...web, method })
+      expect([status, headers['content-length'], body.length]).toEqual([200, '1000000000000', 0])
+    }
+  })
+
   it('in several or unknown encodings, damaged or broken off is an error', async () => {
     const twice = gzipSync(gzipSync(page))
     const broken: readonly (readonly [string, Buffer])[] = [

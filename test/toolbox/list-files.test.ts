@@ -47,6 +47,28 @@ it('lists one folder, sorted, with kinds and sizes', async () => {
   )
 })
 
+it('enters folders whose names alone are no paths', async () => {
+  const { root, call } = await box()
+  for (const folder of ['~/in', 'file:']) mkdirSync(join(root, folder), { recursive: true })
+  writeFileSync(join(root, 'file:/x'), '')
+  symlinkSync('in', join(root, '~/link'))
+  expect(await call('list_files', { path: '.', recursive: true })).toBe(
+    [
+      'ok: Contents of the working folder:',
+      '',
+      '[DIR]  file:/',
+      '[FILE] file:/x (0 bytes)',
+      '[DIR]  ~/',
+      '[DIR]  ~/in/',
+      '[LINK] ~/link -> in (a folder)',
+    ].join('\n'),
+  )
+  expect(await call('list_files', { path: './~' })).toBe(
+    'ok: Contents of ~:\n\n[DIR]  ~/in/\n[LINK] ~/link -> in (a folder)',
+  )
+  expect(await call('list_files', { path: '~/in' })).toMatch(/begin it with "\.\/" for a name with "~"\.$/)
+})
+
 it('writes a name with any sort of line end in one line', async () => {
   const { root, call } = await box()
   writeFileSync(join(root, 'a\u2028b\u0085c'), '')

@@ -77,3 +77,18 @@ it.concurrent('a credential in the output is in no result, progress or artifact'
   }
   own.remove()
 })
+
+it.concurrent('a credential at the place where a long line is cut is in no result', async ({ expect }) => {
+  const own = new CommandFolder()
+  await own.load({ sandbox: 'off' })
+  const secret = 'sk-4f9a8b7c6d5e4f3a2b1c'
+  writeFileSync(join(own.path, 'token'), secret)
+  const { stdout, text } = await own.run('printf %07988d 0; cat token; printf %09000d 0', {
+    secrets: redactorOf({ token: secret }),
+  })
+  expect(stdout).toMatch(
+    /^0{7988}\[redacted\]…\n\[… 1011 characters were left out here; [^\n]+ …\]\n0{8000}$/,
+  )
+  expect(text).not.toContain(secret.slice(0, 8))
+  own.remove()
+})

@@ -1,6 +1,9 @@
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { systemTimer } from '../../src/base/index.ts'
+import { fakeToolContext } from '../../src/testing/index.ts'
+import { redactorOf, runCall } from '../../src/tool/index.ts'
 import { box } from './kit.ts'
 
 async function reading(content: string | Uint8Array, args = {}): Promise<string> {
@@ -13,6 +16,21 @@ it('a whole file says how long it is', async () => {
   expect(await reading('a\nb\n')).toBe('ok: [f.txt: 2 lines, 4 bytes.]\n\na\nb\n')
   expect(await reading('a\r\nb')).toBe('ok: [f.txt: 2 lines, 4 bytes.]\n\na\r\nb')
   expect(await reading('')).toBe('ok: [f.txt: 0 lines, 0 bytes.]\n\n')
+})
+
+it('bytes that end in a credential of the turn have no part of it', async () => {
+  const { root, tool } = await box()
+  writeFileSync(join(root, 'f.txt'), 'key=tok_0123456789abcdef\n')
+  const credentials = { token: 'tok_0123456789abcdef' }
+  const context = fakeToolContext({ credentials })
+  const read = async (input: object) => {
+    const run = { tool: tool('read_file'), input: { path: 'f.txt', ...input }, context }
+    const end = await runCall({ ...run, secrets: redactorOf(credentials), timer: systemTimer })
+    return (end.kind === 'settled' ? (end.output as string) : end.kind).split('\n').slice(2)
+  }
+  expect(await read({ limit_bytes: 20 })).toEqual(['key=[redacted]'])
+  expect(await read({ limit_bytes: 8 })).toEqual(['key=tok_'])
+  expect(await read({})).toEqual(['key=[redacted]', ''])
 })
 
 it('a range of lines says what is left out, and how to read on', async () => {

@@ -4,6 +4,8 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { run } from '../../scripts/toolbox/command.ts'
+import { shellCommand } from '../../src/toolbox/command-shell.ts'
+import { runProcess } from '../../src/toolbox/run-process.ts'
 import { findSandbox } from '../../src/toolbox/sandbox.ts'
 import { CommandFolder, whyNoSandbox } from './command-kit.ts'
 import { HostileWorld } from './hostile-world.ts'
@@ -16,6 +18,26 @@ it('hostile commands that escape without a sandbox do not escape from it', async
   const { commands, controls, faults } = await run({ count: 16, report: () => {} })
   expect(faults).toEqual([])
   expect([commands, controls]).toEqual([16, 4])
+})
+
+it('a command that is cancelled before its sandbox is ready does nothing', async () => {
+  const folder = new CommandFolder()
+  const sandbox = await findSandbox({ root: folder.path, network: false, readable: [] })
+  if (sandbox.kind === 'none') throw new Error(sandbox.why)
+  const [shell, ...command] = shellCommand('sleep 0.2; touch ran', true)
+  const end = await runProcess({
+    file: sandbox.file,
+    args: [...sandbox.args(folder.path), shell, ...command],
+    cwd: '/',
+    env: {},
+    timeoutMs: 60_000,
+    signal: AbortSignal.abort(),
+    keepsLeader: true,
+    onOutput: () => undefined,
+  })
+  expect(end).toMatchObject({ stopped: 'cancelled', isHeld: false })
+  expect(folder.has('ran')).toBe(false)
+  folder.remove()
 })
 
 it('only the folder, /tmp and /dev/shm can be written', async () => {

@@ -5,8 +5,16 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
 import { systemTimer } from '../../src/base/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
-import { fakeToolContext, ScriptedModel } from '../../src/testing/index.ts'
-import { approvalOf, prepareCall, runCall, type Tool, type ToolContext } from '../../src/tool/index.ts'
+import { fakeToolContext, memoryArtifacts, ScriptedModel } from '../../src/testing/index.ts'
+import {
+  approvalOf,
+  artifacts,
+  prepareCall,
+  redactorOf,
+  runCall,
+  type Tool,
+  type ToolContext,
+} from '../../src/tool/index.ts'
 import { loadTools, type WebOptions } from '../../src/toolbox/index.ts'
 import { AUTHORITY } from './certificate.ts'
 import { type Internet, internet, network, PUBLIC } from './web-kit.ts'
@@ -172,6 +180,23 @@ describe('a page', () => {
     expect(parts.map(({ length }) => length)).toEqual([50_000, 50_000, 10_000])
     expect(parts.join('')).toBe(page)
     expect(dialled.length).toBe(1)
+  })
+
+  it('that is long and has a credential of the turn comes in parts without any part of it', async () => {
+    const token = 'tok_0123456789abcdef'
+    const secrets = redactorOf({ token })
+    const page = `${token} ${'x'.repeat(49_970)}${token}${'y'.repeat(100)}`
+    const { tool } = await fetcher(text(page))
+    const stored = artifacts(memoryArtifacts()).by({ secrets })
+    const context = fakeToolContext({ artifacts: stored })
+    const partAt = async (offset: number): Promise<PagePart> => {
+      const input = { url: 'http://plain.example/', offset }
+      const end = await runCall({ tool, input, context, secrets, timer: systemTimer })
+      return (end.kind === 'settled' ? end.output : undefined) as unknown as PagePart
+    }
+    const first = await partAt(0)
+    const { content } = await partAt(first.next ?? 0)
+    expect(first.content + content).toBe(secrets.text(page))
   })
 
   it('that is shorter than the offset is not returned as an empty one', async () => {

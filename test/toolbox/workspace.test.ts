@@ -235,8 +235,8 @@ describe('the working folder', () => {
 
   it('is the folder of a child process, also when its path is swapped', async () => {
     const [workspace] = modes as [Workspace]
-    const seen = await workspace.withFolder('a/b', async ({ cwd, path, realPath }) => {
-      expect([path, realPath]).toEqual(['a/b', `${root}/a/b`])
+    const seen = await workspace.withFolder('a/b', async ({ cwd, path }) => {
+      expect(path).toBe('a/b')
       execFileSync('mv', [join(root, 'a'), join(root, 'moved')])
       await symlink(base, join(root, 'a'))
       return spawnSync('ls', { cwd, encoding: 'utf8' }).stdout

@@ -40,6 +40,20 @@ describe('write_to_file', () => {
     expect(text()).toBe('mine')
   })
 
+  it('refuses a file whose earlier content was put back', async () => {
+    const { call, text, root } = await holding('theirs')
+    const write = (content: string): Promise<string> => call('write_to_file', { path: 'f.txt', content })
+    await call('read_file', { path: 'f.txt' })
+    expect(await write('mine')).toMatch(/^ok: Updated/)
+    writeFileSync(join(root, 'f.txt'), 'theirs')
+    expect(await write('mine again')).toBe(
+      'error: "f.txt" has changed since you read it. Nothing was written. Read it again with read_file first.',
+    )
+    expect(text()).toBe('theirs')
+    await call('read_file', { path: 'f.txt' })
+    expect(await write('mine again')).toMatch(/^ok: Updated/)
+  })
+
   it('knows a file by each of its paths, also if the working folder was given as a link', async () => {
     const { base, root, context } = await holding('theirs')
     symlinkSync(root, join(base, 'linked'))
@@ -91,6 +105,11 @@ describe('replace_in_file', () => {
       'ok: Updated f.txt: 2 blocks replaced, now 8 bytes. Block 1 replaced the first of 2 occurrences.',
     ])
     expect((await edited('ab\n', block('a', 'b') + block('b', 'c')))[0]).toBe('bc\n')
+    expect((await edited('aa'.repeat(50), block('a', 'b')))[1]).toBe(
+      'ok: Updated f.txt: 1 block replaced, now 100 bytes. Block 1 replaced the first of at least 100 occurrences.',
+    )
+    expect((await edited('aa'.repeat(5000), block('a', 'b')))[1]).toMatch(/the first of at least 100 occurr/)
+    expect((await edited('a'.repeat(99), block('a', 'b')))[1]).toMatch(/the first of 99 occurrences/)
     expect(
       (await edited('x = 1; y = 1\n', '<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE'))[0],
     ).toBe('x = 2; y = 1\n')
