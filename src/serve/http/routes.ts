@@ -209,9 +209,11 @@ export const ROUTES: readonly Route[] = [
     body: schema.CANCEL,
     responses: { 202: { description: 'It is requested', schema: { type: 'object' } } },
     handle: async (call) => {
-      const { turn: newest } = await existing(call)
-      const { reason, turn = newest } = call.body as { reason?: string; turn?: number }
-      if (newest <= turn) await call.server.host.cancel(keyOf(call), reason)
+      const { turn: newest, status } = await existing(call)
+      const { reason, turn } = call.body as { reason?: string; turn?: number }
+      // Named, so that it cancels no turn that begins meanwhile; an idle conversation may be about to begin one.
+      const named = status === 'idle' ? turn : newest
+      if (turn === undefined || newest <= turn) await call.server.host.cancel(keyOf(call), reason, named)
       return json({ contextId: call.params['id'] }, 202)
     },
   },
