@@ -9,7 +9,6 @@ import {
   busyError,
   CHILD_SCOPE,
   Conversation,
-  checkReason,
   checkUnkeyed,
   copyJson,
   type DriveResult,
@@ -53,19 +52,11 @@ import { type Artifacts, inputOrigin } from '../tool/index.ts'
 import { contextPercent, type GivenAnswers, type MessageInput, tokenBudget, turnLoop } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
 import { type AgentState, type KnownFailure, lastError } from './agent-state.ts'
-import { cancelTurn } from './cancel-turn.ts'
+import { type CancelOptions, cancel } from './cancel.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
-import {
-  CANCEL,
-  type CancelOptions,
-  FORK,
-  type ForkOptions,
-  SHUTDOWN,
-  type ShutdownOptions,
-  TRACE,
-} from './method-options.ts'
+import { FORK, type ForkOptions, SHUTDOWN, type ShutdownOptions, TRACE } from './method-options.ts'
 import { onceReady } from './once-ready.ts'
 import { outcomeText } from './outcome-text.ts'
 import { saveState, saveStatus } from './save-state.ts'
@@ -343,10 +334,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
 
   /** Cancels the running turn, or `turn` and no other, whichever process drives it. */
   async cancel(reason?: string, options: CancelOptions = {}): Promise<void> {
-    checkReason(reason)
-    checkOptions(options, CANCEL)
-    if (options.turn === undefined) await this.#conversation.cancel(reason)
-    else await cancelTurn(this.#conversation, options.turn, reason)
+    await cancel(this.#conversation, reason, options)
   }
 
   /** Drops the messages, active values and artifacts. Waits for the turn that runs here. */

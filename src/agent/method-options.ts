@@ -1,11 +1,6 @@
-/** The options of `cancel()`, `trace()`, `fork()` and `shutdown()`. */
+/** The options of `trace()`, `fork()` and `shutdown()`. */
 import type { TraceOptions } from '../journal/index.ts'
 import type { OptionSet } from '../protocol/index.ts'
-
-export interface CancelOptions {
-  /** The number of the turn. Default: the one that runs, or the last one if it waits. */
-  readonly turn?: number
-}
 
 export interface ForkOptions {
   /** The last entry that the fork includes. Default: the newest. */
@@ -18,8 +13,6 @@ export interface ShutdownOptions {
   /** The time that effects and functions of the config under way have to end. Default: 30 seconds. */
   readonly graceMs?: number
 }
-
-export const CANCEL: OptionSet<CancelOptions> = { place: 'cancel()', options: { turn: 'a number' } }
 
 export const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
 
