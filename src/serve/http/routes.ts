@@ -29,7 +29,7 @@ export const ROUTES: readonly Route[] = [
     path: '/ready',
     id: 'ready',
     summary:
-      'Nothing is known that refuses messages: the store answers and has refused none of late, there is room, and no shutdown has begun',
+      'Ready for messages, as far as known: the store answers and has refused none of late, there is room, and no shutdown has begun',
     isPublic: true,
     responses: { 200: { description: 'Ready for messages', schema: { type: 'object' } } },
     handle: async ({ server: { host, checkOpen } }) => {
