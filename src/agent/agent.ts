@@ -9,7 +9,6 @@ import {
   busyError,
   CHILD_SCOPE,
   Conversation,
-  checkReason,
   checkUnkeyed,
   copyJson,
   type DriveResult,
@@ -53,6 +52,7 @@ import { type Artifacts, inputOrigin } from '../tool/index.ts'
 import { contextPercent, type GivenAnswers, type MessageInput, tokenBudget, turnLoop } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
 import { type AgentState, type KnownFailure, lastError } from './agent-state.ts'
+import { type CancelOptions, cancel } from './cancel.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
@@ -332,10 +332,9 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     return this.shutdown()
   }
 
-  /** Cancels the running turn, whichever process drives it. */
-  async cancel(reason?: string): Promise<void> {
-    checkReason(reason)
-    await this.#conversation.cancel(reason)
+  /** Cancels the running turn, or `turn` and no other, whichever process drives it. */
+  async cancel(reason?: string, options: CancelOptions = {}): Promise<void> {
+    await cancel(this.#conversation, reason, options)
   }
 
   /** Drops the messages, active values and artifacts. Waits for the turn that runs here. */

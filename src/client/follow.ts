@@ -26,7 +26,7 @@ export interface FollowOptions {
   /** The position of the last entry that you have. Default: 0. */
   readonly since?: number
   readonly signal?: AbortSignal
-  /** How long a connection may be silent, heartbeats included, before it counts as broken. Default: 45 seconds. */
+  /** How long the server may be silent while you wait, heartbeats included, before the connection counts as broken. Default: 45 seconds. */
   readonly silenceMs?: number
 }
 
@@ -49,7 +49,9 @@ export async function* follow(
     const silence = new SilenceTimer(abort, silenceMs)
     let error: ClientError
     try {
+      silence.start()
       const response = await openStream(last, stop.signal)
+      silence.stop()
       yield { type: 'connected' }
       for await (const event of eventsOf(response, silence)) {
         failures = 0
@@ -64,7 +66,7 @@ export async function* follow(
     } catch (thrown) {
       error = asClientError(thrown)
     } finally {
-      silence.clear()
+      silence.stop()
       stop.abort()
       signal?.removeEventListener('abort', abort)
     }
@@ -77,34 +79,33 @@ export async function* follow(
   }
 }
 
-/** Acts once nothing was heard for so long; begins to count when it is made. */
+/** Acts once the reader has waited for so long. It runs only while the reader waits for the server, not while an event is handled. */
 class SilenceTimer {
   readonly #act: () => void
   readonly #ms: number
-  #timer: ReturnType<typeof setTimeout>
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(act: () => void, ms: number) {
     this.#act = act
     this.#ms = ms
-    this.#timer = setTimeout(act, ms)
   }
 
-  restart(): void {
-    this.clear()
+  start(): void {
     this.#timer = setTimeout(this.#act, this.#ms)
   }
 
-  clear(): void {
+  stop(): void {
     clearTimeout(this.#timer)
   }
 }
 
 async function* eventsOf({ body }: Response, silence: SilenceTimer): AsyncGenerator<ClientEvent | undefined> {
   if (body === null) return
-  silence.restart()
+  silence.start()
   for await (const frame of framesOf(body)) {
-    silence.restart()
+    silence.stop()
     yield frame === undefined ? undefined : eventOf(frame.event, frame.data)
+    silence.start()
   }
 }
 

@@ -3,7 +3,15 @@ import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
 import type { Telemetry } from '../loop/index.ts'
 import type { Logger } from '../observe/index.ts'
-import type { ForeignNames, Json, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
+import type {
+  ForeignNames,
+  Json,
+  JsonObject,
+  OptionRules,
+  OptionSet,
+  Owner,
+  Principal,
+} from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials, StandardSchema } from '../tool/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
@@ -79,6 +87,12 @@ export interface ContextRef {
   /** The name of the conversation: a run starts with the state that the last run left. Default: a new conversation. */
   readonly contextId?: string
   readonly owner?: Owner
+}
+
+export interface CancelOptions {
+  readonly reason?: string
+  /** The number of the turn. Default: the one that runs, or the last one if it waits. */
+  readonly turn?: number
 }
 
 export interface GraphRunOptions extends ContextRef, GraphTurnOptions {}
@@ -164,6 +178,8 @@ export const WHERE: Rules<ContextRef> = {
   options: { contextId: null, owner: 'an object' },
   foreign: FOREIGN_CONTEXT,
 }
+
+export const CANCEL: OptionRules<CancelOptions> = { reason: 'a text', turn: 'a number' }
 
 export const GRAPH_LIMITS: OptionSet<GraphLimits> = {
   place: 'limits',

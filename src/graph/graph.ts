@@ -45,6 +45,8 @@ import type { Channels, InputOf, StateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { GraphConversation, type GraphConversationOptions } from './graph-conversation.ts'
 import {
+  CANCEL,
+  type CancelOptions,
   COMPILE,
   type ContextRef,
   GRAPH_LIMITS,
@@ -150,12 +152,13 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
     return this.#conversation(this.#key(where)).requests()
   }
 
-  /** Cancels the current run, whichever process drives it. */
-  async cancel(where: ContextRef & { readonly contextId: string; readonly reason?: string }): Promise<void> {
-    checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, reason: 'a text' } })
+  /** Cancels the current run, or the one of `turn` and no other, whichever process drives it. */
+  async cancel(where: ContextRef & { readonly contextId: string } & CancelOptions): Promise<void> {
+    const { reason, turn } = where
+    checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, ...CANCEL } })
     const key = this.#key(where)
     const [first = this.#conversation(key)] = this.#live.get(keyText(key)) ?? []
-    await first.cancel(where.reason)
+    await (turn === undefined ? first.cancel(reason) : first.cancelTurn(turn, reason))
   }
 
   /** For hosts: continues an open run, unread values or an expired request, until no work is left. */

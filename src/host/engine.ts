@@ -39,40 +39,52 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
   checkOptions(options, ENGINE)
   const { pollMs = 1000 } = options
   const running = new Map<string, Promise<void>>()
-  const failures = new Map<string, { readonly count: number; readonly until: number }>()
+  /** How often each conversation has failed since it was last driven to its end. */
+  const failures = new Map<string, number>()
+  /** Conversations that wait after a failure, each with the function that cancels its wait. */
+  const backoffs = new Map<string, () => void>()
   /** Due conversations that cannot be driven here now: they must not hide those behind them. */
   let skipped = 0
   let stopped = false
   let cancel: (() => void) | undefined
 
-  const drive = async (port: EnginePort, key: ContextKey, now: number): Promise<void> => {
+  /** Counts from the failure: a drive may have run for longer than the backoff. */
+  const backOff = ({ timer }: EnginePort, name: string): void => {
+    const count = (failures.get(name) ?? 0) + 1
+    failures.set(name, count)
+    const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
+    backoffs.set(
+      name,
+      timer.after(wait, () => backoffs.delete(name)),
+    )
+  }
+
+  const drive = async (port: EnginePort, key: ContextKey): Promise<void> => {
     const name = keyText(key)
     try {
       await port.drive(key)
       failures.delete(name)
     } catch {
-      const count = (failures.get(name)?.count ?? 0) + 1
-      const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
-      failures.set(name, { count, until: now + wait })
+      backOff(port, name)
     } finally {
       running.delete(name)
     }
   }
 
-  const look = async (port: EnginePort, now: number): Promise<void> => {
+  const look = async (port: EnginePort): Promise<void> => {
     const heads = await port.store.due(Math.min(PAGE + skipped, MAX_LIMIT))
     skipped = 0
     for (const { key } of heads) {
       const name = keyText(key)
       if (stopped || running.has(name)) continue
-      if ((failures.get(name)?.until ?? 0) > now || !port.isHosted(key.contextId)) skipped += 1
-      else running.set(name, drive(port, key, now))
+      if (backoffs.has(name) || !port.isHosted(key.contextId)) skipped += 1
+      else running.set(name, drive(port, key))
     }
   }
 
   const poll = async (port: EnginePort): Promise<void> => {
     // The store may be busy or away: the next round asks again.
-    await look(port, performance.now()).catch(() => {})
+    await look(port).catch(() => {})
     if (!stopped) cancel = port.timer.after(pollMs, () => void poll(port))
   }
 
@@ -82,6 +94,7 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
       stopped = true
       cancel?.()
       await Promise.all(running.values())
+      for (const cancelBackoff of backoffs.values()) cancelBackoff()
     },
   }
 }

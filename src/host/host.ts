@@ -19,6 +19,7 @@ import {
   atLeast,
   type ContextKey,
   checkOptions,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -49,7 +50,7 @@ import {
   type SendOptions,
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
-import { closedError, Pool } from './pool.ts'
+import { closedError, Pool, type UseOptions } from './pool.ts'
 import { HostReads } from './reads.ts'
 import { type Refusal, Refusals } from './refusals.ts'
 import { Retention } from './retention.ts'
@@ -305,9 +306,9 @@ export class Host {
     return this.#begin(key, (hosted) => hosted.answer(answers, trusted))
   }
 
-  /** Cancels the running turn, whichever process drives it. */
-  async cancel(key: ContextKey, reason?: string): Promise<void> {
-    await this.#use(key, (hosted) => hosted.cancel(reason))
+  /** Cancels the running turn, or `turn` and no other, whichever process drives it. Never `overloaded`: it ends work. */
+  async cancel(key: ContextKey, reason?: string, turn?: number): Promise<void> {
+    await this.#use(key, (hosted) => hosted.cancel(reason, turn), { isUrgent: true })
   }
 
   /** The requests of a conversation that wait for an answer. */
@@ -481,17 +482,21 @@ export class Host {
         begun.resolve(turn)
         await this.#follow(checked, turn)
       }
-      await this.#pool.use(checked, work, head?.erasedUpTo)
+      await this.#pool.use(checked, work, defined({ begunAfter: head?.erasedUpTo }))
     })
     run.catch((error: unknown) => begun.reject(error))
     return begun.promise
   }
 
   /** Another process may have erased the conversation and begun it anew since it was opened here. */
-  async #use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>): Promise<T> {
+  async #use<T>(
+    key: ContextKey,
+    work: (hosted: Hosted) => T | Promise<T>,
+    options: Pick<UseOptions, 'isUrgent'> = {},
+  ): Promise<T> {
     const checked = this.#catalog.checked(key)
     const { erasedUpTo } = (await this.store.head(checked)) ?? {}
-    return this.#pool.use(checked, work, erasedUpTo)
+    return this.#pool.use(checked, work, { ...options, ...defined({ begunAfter: erasedUpTo }) })
   }
 
   async #drive(key: ContextKey): Promise<void> {

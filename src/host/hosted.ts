@@ -96,7 +96,8 @@ export interface Hosted {
   importHistory(history: NonNullable<SendOptions['history']>): Promise<void>
   send(input: HostInput, options: TurnRequestOptions): HostedTurn
   answer(answers: Readonly<Record<string, Json>>, options: SendOptions): HostedTurn
-  cancel(reason?: string): Promise<void>
+  /** Cancels the running turn, or `turn` and no other. */
+  cancel(reason?: string, turn?: number): Promise<void>
   requests(): Promise<readonly RequestData[]>
   /** Goes on with an open turn, unread input or an expired request. `follow` gets each turn that can be followed. */
   drive(follow: (turn: HostedTurn) => void): Promise<void>
@@ -129,8 +130,8 @@ export class HostedAgentConversation implements Hosted {
     return this.agent.answer(answers, defined({ auth, key, metadata }))
   }
 
-  cancel(reason?: string): Promise<void> {
-    return this.agent.cancel(reason)
+  cancel(reason?: string, turn?: number): Promise<void> {
+    return this.agent.cancel(reason, defined({ turn }))
   }
 
   requests(): Promise<readonly RequestData[]> {
@@ -232,8 +233,8 @@ export class HostedGraphConversation implements Hosted {
     }
   }
 
-  cancel(reason?: string): Promise<void> {
-    return this.#graph.cancel({ ...this.#where, ...defined({ reason }) })
+  cancel(reason?: string, turn?: number): Promise<void> {
+    return this.#graph.cancel({ ...this.#where, ...defined({ reason, turn }) })
   }
 
   requests(): Promise<readonly RequestData[]> {

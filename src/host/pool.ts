@@ -13,6 +13,13 @@ export interface PoolOptions {
   readonly timer: Timer
 }
 
+export interface UseOptions {
+  /** The position that the conversation begins after. Default: 0. */
+  readonly begunAfter?: number
+  /** True: it is opened also if all are in use. */
+  readonly isUrgent?: boolean
+}
+
 interface Slot {
   readonly hosted: Promise<Hosted>
   /** The position that the conversation began after. */
@@ -39,17 +46,22 @@ export class Pool {
   }
 
   /**
-   * Opens the conversation if it is not open, and keeps it open while `work` runs. `begunAfter`: the position that it
-   * begins after. One that was open before it was erased, by whichever process, and begun anew is closed and opened again.
+   * Opens the conversation if it is not open, and keeps it open while `work` runs. One that was open before it was erased,
+   * by whichever process, and begun anew is closed and opened again.
    */
-  async use<T>(key: ContextKey, work: (hosted: Hosted) => T | Promise<T>, begunAfter = 0): Promise<T> {
-    const slot = await this.#enter(key, begunAfter)
+  async use<T>(
+    key: ContextKey,
+    work: (hosted: Hosted) => T | Promise<T>,
+    options: UseOptions = {},
+  ): Promise<T> {
+    const slot = await this.#enter(key, options)
     try {
       return await work(await slot.hosted)
     } finally {
       slot.users -= 1
       slot.usedAt = this.#options.clock.now()
       this.#moveToEnd(keyText(key), slot)
+      if (this.#slots.size > this.#options.most) this.#closeIdle()
     }
   }
 
@@ -87,7 +99,7 @@ export class Pool {
   }
 
   /** The slot with its new user, counted in the same tick: it is never idle in between. */
-  async #enter(key: ContextKey, begunAfter: number): Promise<Slot> {
+  async #enter(key: ContextKey, { begunAfter = 0, isUrgent = false }: UseOptions): Promise<Slot> {
     const name = keyText(key)
     for (;;) {
       if (this.#isClosed) throw closedError()
@@ -101,7 +113,8 @@ export class Pool {
       if (closing === undefined) break
       await closing
     }
-    if (this.#slots.size >= this.#options.most) this.#makeRoom()
+    const isFull = this.#slots.size >= this.#options.most
+    if (isFull && !this.#closeIdle() && !isUrgent) throw overloadedError(this.#options.most)
     const hosted = this.#options.open(key)
     const slot: Slot = { hosted, begunAfter, users: 1, usedAt: this.#options.clock.now() }
     this.#slots.set(name, slot)
@@ -112,14 +125,14 @@ export class Pool {
     return slot
   }
 
-  /** Closes the conversation that is idle for longest. */
-  #makeRoom(): void {
+  /** Closes the conversation that is idle for longest. False if none is. */
+  #closeIdle(): boolean {
     for (const [name, slot] of this.#slots)
       if (isIdle(slot)) {
         void this.#close(name, slot).catch(() => {})
-        return
+        return true
       }
-    throw overloadedError(this.#options.most)
+    return false
   }
 
   async #close(name: string, slot: Slot, graceMs?: number): Promise<void> {

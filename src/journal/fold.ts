@@ -1,6 +1,6 @@
 /**
- * The fold: entries to a session, and nothing else (R12). It reads no clock, knows no store, and never fails on what a
- * driver could have written; an entry that is invalid at its position changes nothing.
+ * The fold: entries to a session, and nothing else (R12). It reads no clock and knows no store. It throws for an
+ * entry that it does not understand (R21); one that is invalid at its position changes nothing.
  *
  * Inbox entries are ignored here: they take effect through the entry that takes them (R2).
  */

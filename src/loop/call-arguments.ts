@@ -1,7 +1,7 @@
 /**
- * What the journal does not have of the arguments of calls. As the model wrote them, where the journal has them redacted
- * (R19): a process that has not received them does not run the call. And as a schema made them for a question to a
- * person, until the call starts: the person agreed to these, and a schema may make others next time.
+ * Call arguments kept in memory only: the unredacted ones (R19), and the parsed ones that a person was asked to approve.
+ * A process without the unredacted ones does not run the call. The parsed ones stay until the call starts: a schema may
+ * make others next time.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { canonical, type EntryData, type Json, type JsonObject } from '../protocol/index.ts'

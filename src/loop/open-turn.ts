@@ -91,7 +91,7 @@ function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): OpenTurnRe
   const given = dataOf(input, 'input')
   const { principal, credentials, outputSchema } = given
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
-  // Those of the parked calls stay theirs: nothing runs in the turn of the input.
+  // The parked calls keep their limits and metadata: nothing runs in the turn of the input.
   const fields = {
     principal,
     limits: parked?.limits,

@@ -1,7 +1,7 @@
 /**
  * Runs a turn of any loop: an async generator that yields before it acts. Its driver makes each batch durable before it
- * asks for the next, so every effect follows its intent (R3), and only durable entries are published. It starts at any
- * session; recovery is the same generator from a later position.
+ * asks for the next, so every effect follows its intent (R3), and only durable entries are published, or those that `autoSave: false` holds
+ * back. It starts at any session; recovery is the same generator from a later position.
  */
 import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Batch } from './driver-port.ts'

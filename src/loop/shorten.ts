@@ -121,7 +121,7 @@ function beginning(text: string): string {
 }
 
 function replyWarning({ turn, data }: NewEntry): NewEntry {
-  const message = `The reply has ${bytesOf(data)} bytes, more than can be stored. What was too long of it was cut off.`
+  const message = `The reply has ${bytesOf(data)} bytes, more than can be stored. Its long parts were cut off.`
   return { type: 'warning', turn, data: { code: 'too-large', message } }
 }
 

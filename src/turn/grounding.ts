@@ -214,7 +214,7 @@ async function forPerson(
     return [...(changed ?? []), ...own.filter((value) => !isPersonal(value, entities))]
   } catch (error) {
     const why = thrownText(error, run.secrets)
-    const message = `What was chosen holds in this conversation only: ${why}`
+    const message = `The choice holds in this conversation only: ${why}`
     run.draft.append('warning', { code: 'state-not-kept', message })
     const origin = { contextId: run.scope.key.contextId, seq: run.session.seq }
     return own.map((value) => (isPersonal(value, entities) ? { ...value, origin } : value))

@@ -92,7 +92,7 @@ describe('the journal of what a person has chosen', () => {
     expect((await firm(['state', 'a'], own)).stdout).toContain('Nothing is active.')
     const again = await firm(['run', '--context', 'a', 'find it'], own)
     expect(again.code).toBe(0)
-    expect(again.stderr).toContain('What was chosen holds in this conversation only')
+    expect(again.stderr).toContain('The choice holds in this conversation only')
     await firm(['run', '--context', 'a', 'hello'], own)
     expect((await firm(['state', 'a'], own)).stdout).toContain('project   Champigny  p-11')
     await firm(['run', '--context', 'b', 'hello'], own)

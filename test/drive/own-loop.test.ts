@@ -1,6 +1,7 @@
 /**
- * A third kind of loop beside turns and graphs, written with the rooms `loop` and `drive` alone. It needs no change in
- * either of them: a Conversation drives it, recovers it and publishes it like the others.
+ * A third loop beside turns and graphs, written with the rooms `loop` and `drive` alone. It needs no change in either of
+ * them: a Conversation drives it, recovers it and publishes it like the others. It has no kind of its own: observers see
+ * an agent, and it does not refuse the conversations of other loops.
  */
 import { expect, it } from 'vitest'
 import { processIdentity, systemClock, systemIds, systemTimer } from '../../src/base/index.ts'

@@ -5,6 +5,7 @@ import { END, type Graph, graph, list, merge, reduce, Send, START, value } from 
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
+import { gate } from '../turn/kit.ts'
 
 const sum = (a: number, b: number): number => a + b
 const state = {
@@ -519,6 +520,26 @@ describe('cancelling', () => {
     expect([status, reached.notes]).toEqual(['cancelled', ['first']])
     isQuick = true
     expect((await flow.invoke(null, { contextId: 'c' })).state.notes).toEqual(['first', 'long'])
+  })
+
+  it('of a turn by its number reaches no other', async () => {
+    const begun = gate()
+    const flow = graph({ state })
+      .addNode('long', async (_, { signal }) => {
+        begun.resolve()
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', reject))
+      })
+      .addEdge(START, 'long')
+      .addEdge('long', END)
+      .compile()
+    const run = flow.stream({}, { contextId: 'c' })
+    await begun.promise
+    await flow.cancel({ contextId: 'c', turn: 2 })
+    const posted = async () =>
+      (await flow.store.read({ ...LOCAL_OWNER, contextId: 'c' })).map(({ type }) => type)
+    expect(await posted()).not.toContain('cancel')
+    await flow.cancel({ contextId: 'c', turn: 1 })
+    expect((await run.outcome).status).toBe('cancelled')
   })
 
   it('can be done by a signal, also before it began', async () => {

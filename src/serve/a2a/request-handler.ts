@@ -105,6 +105,7 @@ export class RequestHandler implements A2aRequestHandler {
       await reader.host.cancel(
         reader.keyOf(fold.name.contextId),
         typeof reason === 'string' ? reason : undefined,
+        fold.turn,
       )
       for await (const _ of taskUpdates(reader, fold, { signal: signal() })) if (fold.isEnded) break
       return this.#task(fold)

@@ -29,7 +29,7 @@ export const ROUTES: readonly Route[] = [
     path: '/ready',
     id: 'ready',
     summary:
-      'Nothing is known that refuses messages: the store answers and has refused none of late, there is room, and no shutdown has begun',
+      'Ready for messages, as far as known: the store answers and has refused none of late, there is room, and no shutdown has begun',
     isPublic: true,
     responses: { 200: { description: 'Ready for messages', schema: { type: 'object' } } },
     handle: async ({ server: { host, checkOpen } }) => {
@@ -211,9 +211,11 @@ export const ROUTES: readonly Route[] = [
     body: schema.CANCEL,
     responses: { 202: { description: 'It is requested', schema: { type: 'object' } } },
     handle: async (call) => {
-      const { turn: newest } = await existing(call)
-      const { reason, turn = newest } = call.body as { reason?: string; turn?: number }
-      if (newest <= turn) await call.server.host.cancel(keyOf(call), reason)
+      const { turn: newest, status } = await existing(call)
+      const { reason, turn } = call.body as { reason?: string; turn?: number }
+      // Named, so that it cancels no turn that begins meanwhile; an idle conversation may be about to begin one.
+      const named = status === 'idle' ? turn : newest
+      if (turn === undefined || newest <= turn) await call.server.host.cancel(keyOf(call), reason, named)
       return json({ contextId: call.params['id'] }, 202)
     },
   },

@@ -150,7 +150,7 @@ async function cancel(call: MountCall): Promise<Response> {
   const key = keyOf(call, contextId)
   const info = await call.host.reads.info(key)
   if (info?.status === 'running' && info.turn === turn) {
-    await call.host.cancel(key)
+    await call.host.cancel(key, undefined, turn)
     const events = turnEvents(call.host, key, {
       ref: { turn },
       since: info.seq - 1,

@@ -132,7 +132,7 @@ async function resume(call: MountCall): Promise<Response> {
 async function stop(call: MountCall): Promise<Response> {
   const key = keyOf(call, call.params['id'] ?? '')
   const info = await call.host.reads.info(key)
-  if (info?.status === 'running') await call.host.cancel(key)
+  if (info?.status === 'running') await call.host.cancel(key, undefined, info.turn)
   return nothing()
 }
 

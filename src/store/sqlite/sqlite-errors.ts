@@ -165,7 +165,7 @@ function ioVerdict({ errcode, message }: SqliteError): Verdict {
     default:
       return {
         name: 'ambiguous',
-        text: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
+        text: `had an input/output error (${message}). The write may or may not be stored; repeat the call with the same id.`,
         retry: 'later',
       }
   }

@@ -1,5 +1,6 @@
 /** The client on connections that lose answers, end inside one, or stay silent. The server is in this process. */
 import { expect, onTestFinished, test } from 'vitest'
+import { follow } from '../../../src/client/follow.ts'
 import { type ClientEvent, createClient } from '../../../src/client/index.ts'
 import { createHost } from '../../../src/host/index.ts'
 import { memoryStore } from '../../../src/index.ts'
@@ -139,4 +140,28 @@ test('a server that takes the connection and answers nothing counts as broken', 
     stop.abort()
   }
   expect(events).toMatchObject([{ type: 'disconnected', error: { code: 'unreachable' } }])
+})
+
+test('a consumer that takes long for one event keeps its connection', async () => {
+  const silenceMs = 20
+  const body = (signal: AbortSignal) =>
+    new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        signal.addEventListener('abort', () => controller.error(new Error('aborted')))
+        for (const seq of [1, 2])
+          controller.enqueue(new TextEncoder().encode(`event: entry\ndata: {"seq":${seq}}\n\n`))
+      },
+    })
+  const stop = new AbortController()
+  const seen: (string | number)[] = []
+  for await (const event of follow(async (_, signal) => new Response(body(signal)), {
+    silenceMs,
+    signal: stop.signal,
+  })) {
+    seen.push(event.type === 'entry' ? event.entry.seq : event.type)
+    if (event.type === 'disconnected') stop.abort()
+    else await new Promise((resolve) => setTimeout(resolve, 3 * silenceMs))
+  }
+  // After both, the server is silent.
+  expect(seen).toEqual(['connected', 1, 2, 'disconnected'])
 })

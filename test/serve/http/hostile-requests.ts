@@ -153,7 +153,7 @@ const BROKEN_JSON: readonly (string | Buffer)[] = [
   '{"answers":{}}',
 ]
 
-const POSTS = ['messages', 'answers', 'cancel', 'fork'] as const
+const POSTS = ['messages', 'answers', 'cancel', 'fork', 'recreate'] as const
 const GETS = [
   '',
   '/events',
@@ -168,8 +168,9 @@ const GETS = [
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   messages: ['message', 'values', 'continue', 'whileBusy', 'metadata', 'credentials', 'other'],
   answers: ['answers', 'credentials'],
-  cancel: ['reason'],
+  cancel: ['reason', 'turn'],
   fork: ['at'],
+  recreate: ['other'],
 }
 
 type Make = (random: Random, name: string) => HostileRequest
