@@ -32,7 +32,7 @@ async function paidWith(different: Definition, config: Partial<AgentConfig> = {}
       return 'paid'
     },
     ...different,
-  } as Parameters<typeof defineTool>[0])
+  })
   const { agent } = bench({
     script: [{ calls: [{ tool: 'pay', args: ARGS }] }, 'Done'],
     tools: [pay],
