@@ -126,11 +126,13 @@ function globOf(pattern: string, flags: string): RegExp {
   return new RegExp(`^(?!\\.\\.(?:/|$))${source}$`, `s${flags}`)
 }
 
+/** A web address that every program reads alike: with both slashes, and no backslash, user or encoded host. */
+const PLAIN_ADDRESS = /^https?:\/\/[^/?#\\@%]+(?:[/?#][^\\]*)?$/i
+
 /** The host of an address, with its port if it is not the usual one; undefined if it is no plain web address. */
 export function hostOf(url: string): string | undefined {
-  if (/[^\x21-\x7e]/.test(url) || !URL.canParse(url)) return undefined
-  const { protocol, hostname, port, username, password } = new URL(url)
-  if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined
+  if (/[^\x21-\x7e]/.test(url) || !PLAIN_ADDRESS.test(url) || !URL.canParse(url)) return undefined
+  const { hostname, port } = new URL(url)
   const host = hostname.replace(/\.$/, '')
   return port === '' ? host : `${host}:${port}`
 }

@@ -462,6 +462,10 @@ describe('rules for hosts', () => {
       ...[
         'https://еxample.com',
         'https://evil.com\\@example.com',
+        'http://example.com\\@127.0.0.1/',
+        'https:example.com',
+        'https:\\\\example.com',
+        'https://ex%61mple.com',
         ' https://example.com',
         'http://localhost',
         '',
