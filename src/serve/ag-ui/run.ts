@@ -52,11 +52,12 @@ async function begin({ call, key, input, graphInput }: Run, exists: boolean): Pr
     const answers = await answersOf(host, key, input)
     if (Object.keys(answers).length > 0) return host.answer(key, answers, options)
   }
-  // Clients send all their messages: with interrupts that are cancelled, an old one must not count as new words.
-  const isOld = input.resume.length > 0 && input.isReplied && !(await wasMessage(host, key, input))
-  if (message === undefined || isOld)
-    throw badRequest('A run needs a message of the user, or entries in resume that answer interrupts.')
   const isGraph = host.graphs.includes(host.nameOf(key.contextId))
+  // Clients send all their messages: one that has a reply must not count as new words. A graph may be run on its state.
+  const mayBeOld = input.isReplied && (!isGraph || input.resume.length > 0)
+  const isOld = mayBeOld && !(await wasMessage(host, key, input))
+  if (message === undefined || isOld)
+    throw badRequest('A run needs a new message of the user, or entries in resume that answer interrupts.')
   return host.send(key, isGraph ? graphInput(input) : message, options)
 }
 

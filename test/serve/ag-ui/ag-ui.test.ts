@@ -108,6 +108,23 @@ const order = defineTool({
 })
 
 describe('a run', () => {
+  test('that has no new message is refused: nothing runs again', async () => {
+    let paid = 0
+    const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.object({}), run: () => ++paid })
+    const model = ScriptedModel.forever(({ prompt }) =>
+      prompt.at(-1)?.role === 'tool' ? 'ok' : call('pay', {}),
+    )
+    const { url } = await serve({ main: { model, tools: [pay] } })
+    const { agent, say } = clientOf(url)
+    await say('Pay')
+    await expect(agent.runAgent()).rejects.toMatchObject({ status: 400 })
+    agent.addMessage({ id: 'r', role: 'tool', toolCallId: 'unknown', content: '1' })
+    await expect(agent.runAgent()).rejects.toMatchObject({ status: 400 })
+    expect(paid).toBe(1)
+    await say('Pay again')
+    expect(paid).toBe(2)
+  })
+
   test('has the texts, the reasoning, the calls and their results of one turn', async () => {
     const model = new ScriptedModel([
       { reasoning: 'Two bags, then.', text: 'I order.', calls: [{ tool: 'order', args: { bags: 2 } }] },
