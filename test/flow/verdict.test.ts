@@ -19,6 +19,7 @@ describe('the verdict in a reply', () => {
     ['> Not verified: no', false, ['no'], []],
     ['I looked at it.\n\nVERIFIED: fine', true, [], ['fine']],
     ['VERIFIED:', true, [], []],
+    ['{"verified": true, "evidence": ["was NOT_VERIFIED before"]}', true, [], ['was NOT_VERIFIED before']],
     ['VERIFIED: all is there\nNo problems.', true, [], ['all is there\nNo problems.']],
     ['Verified: false\nTests fail.', false, ['Tests fail.'], []],
     ['**Verified:** False', false, [], []],
@@ -56,6 +57,10 @@ describe('the verdict in a reply', () => {
     ['{\n  "verified": false,\n  "unmet": ["cut o'],
     ['{\n  "verified": true,\n  "unmet": ["a" "b"]\n}'],
     ['{\n  "verified": "no"\n}'],
+    ['VERIFIED: NOT_VERIFIED: maybe'],
+    ['VERIFIED: the tests are NOT VERIFIED'],
+    ['{"verified": true} NOT_VERIFIED: it failed'],
+    ['Not {"verified": true}'],
   ])('%j has none', (text) => {
     expect(verdictIn(text)).toBeUndefined()
   })

@@ -16,7 +16,17 @@ export interface Verdict {
 export function verdictIn(text: string): Verdict | undefined {
   const found = jsonIn(text)
   const objects = 'values' in found ? found.values.flatMap(verdictsIn) : []
-  return agreed(objects.length > 0 ? objects : wordsIn(text))
+  const verdict = agreed(objects.length > 0 ? objects : wordsIn(text))
+  return verdict?.verified && DENIAL.test(besideJson(text)) ? undefined : verdict
+}
+
+/** Anywhere beside a verdict that says the opposite; `not {…}` denies what follows. */
+const DENIAL = /\bnot[_ -]?verified\b|\bnot\W{0,9}\{/i
+
+/** The text around the first and the last brace. */
+function besideJson(text: string): string {
+  const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')]
+  return start < 0 || end < start ? text : `${text.slice(0, start)}{}${text.slice(end + 1)}`
 }
 
 /** One text for the model that plans again. */
