@@ -43,10 +43,31 @@ export async function connect({ url, headers, fetch: given = fetch }: ConnectOpt
       new sdk.JsonRpcTransportFactory({ fetchImpl, legacyCompat }),
       new sdk.RestTransportFactory({ fetchImpl, legacyCompat }),
     ],
-    cardResolver: new sdk.DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
+    cardResolver: new sdk.DefaultAgentCardResolver({
+      fetchImpl: async (input, init) => whole(await fetchImpl(input, init)),
+      legacyCompat,
+    }),
   })
   const client = await factory.createFromUrl(cardUrl(url), '')
   return { sdk, client, lastStatus: () => lastStatus }
+}
+
+const MOST_CARD_BYTES = 1_000_000
+
+/** The card with its whole body, or an error as soon as it is too long. */
+async function whole(response: Response): Promise<Response> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    parts.push(part)
+    length += part.length
+    if (length > MOST_CARD_BYTES)
+      throw new HoldfastError('too-large', {
+        message: `The card of the remote agent has more than ${MOST_CARD_BYTES} bytes.`,
+      })
+  }
+  const { status, statusText, headers } = response
+  return new Response(parts.length === 0 ? null : Buffer.concat(parts), { status, statusText, headers })
 }
 
 /** A path without a slash at its end is a folder, too: cards are below their agents. */

@@ -302,6 +302,26 @@ describe('a remote agent as a tool', () => {
     await until('the cancel', () => sample.received.includes('(cancel)'))
   })
 
+  test('a card without an end is not read to its end', async () => {
+    const sample = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Hi'))
+    let sent = 0
+    const endless: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if (!response.url.includes('.well-known')) return response
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          sent += 65_536
+          controller.enqueue(new Uint8Array(65_536).fill(32))
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'application/json' } })
+    }
+    const agent = caller(sample.url, { fetch: endless })
+    await agent.executeTurn('Hi').outcome
+    expect(JSON.stringify(await ends(agent))).toContain('has more than 1000000 bytes')
+    expect(sent).toBeLessThan(3_000_000)
+  })
+
   test('credentials go to the origin of the address only', async () => {
     const other = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Hi'))
     const sample = await remote(({ say }) => say('TASK_STATE_COMPLETED', 'Hi'))
