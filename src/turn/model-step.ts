@@ -27,7 +27,7 @@ import type { Tool } from '../tool/index.ts'
 import { watchesFill } from './context-fill.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
-import { NOTHING_TO_SAY, runErrorHooks, sentTo, takeFailure } from './failed-attempt.ts'
+import { NOTHING_TO_SAY, runErrorHooks, takeFailure } from './failed-attempt.ts'
 import { readChoices } from './grounding.ts'
 import { groundingContext } from './grounding-context.ts'
 import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
@@ -49,6 +49,7 @@ import { changed } from './prompt-edit.ts'
 import { deltaPipe } from './redact-deltas.ts'
 import { refusedBy, warnIfBeyond } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
+import { takeReply } from './take-reply.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
@@ -327,15 +328,6 @@ async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
     if (display !== undefined) found.set(callId, display)
   }
   return found
-}
-
-function takeReply(run: TurnRun, { content, finish: why, model, usage }: ModelReply): void {
-  run.draft.append('model.end', { content, finish: why, model, usage, ...sentTo(run) })
-  if (why === 'length')
-    run.draft.append('warning', {
-      code: 'length',
-      message: 'The reply was cut off: it reached the most tokens that a reply may have.',
-    })
 }
 
 /** Redacts unknown tool names: entries keep those of tools, and any other may be a secret. */

@@ -10,7 +10,7 @@ import { findCredentials, isCommittedFirst, takeAnswers, waitingFor } from '../l
 import { HoldfastError } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { approved } from './approval.ts'
-import { runGroup } from './effects.ts'
+import { lookUpCalls, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
@@ -45,6 +45,8 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     if (run.scope.stopping?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
+    const looking = lookUpCalls(run)
+    if (isPromise(looking)) yield* lookedUp(run, looking)
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
     yield run.commit('tools')
@@ -63,6 +65,16 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   if (run.cancelledOrTimedOut.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
   yield* runEndHooks(run)
   if (run.open.stop === undefined) await endToWait(run)
+}
+
+/** A lookup that fails does not take the reply away: it is paid for. */
+async function* lookedUp(run: TurnRun, looking: Promise<unknown>): AsyncGenerator<Batch, void> {
+  try {
+    await looking
+  } catch (error) {
+    if (!run.draft.isEmpty) yield run.commit('continue')
+    throw error
+  }
 }
 
 /** Makes the draft durable before the hooks of the next calls run. */

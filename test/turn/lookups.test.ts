@@ -1,0 +1,58 @@
+/** What a call needs is looked up before its start is stored: a lookup that fails leaves no started call. */
+import { expect, it } from 'vitest'
+import { HoldfastError } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { bench, calls, journal, probe } from './kit.ts'
+
+/** A store whose reads fail while `fails` is set. */
+function unreadable(store: Store, broken: { fails: boolean }): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => {
+        if (name === 'read' && broken.fails)
+          return Promise.reject(new HoldfastError('store-failed', { message: 'The disk is gone.' }))
+        return Reflect.apply(value, target, args)
+      }
+    },
+  })
+}
+
+it('a journal that cannot be read while a call is prepared keeps the reply, and the call runs later', async () => {
+  const broken = { fails: false }
+  const store = memoryStore()
+  const send = probe('send', undefined, { replay: 'never' })
+  const { agent, another, model } = bench({
+    // The turn outgrows its window, so that its beginning is read again.
+    script: [
+      ...Array.from({ length: 6 }, () => calls('look')),
+      () => {
+        broken.fails = true
+        return calls('send')
+      },
+      'Sent.',
+    ],
+    store: unreadable(store, broken),
+    tools: [probe('look'), send],
+    maxMessages: 4,
+    realTime: true,
+  })
+  const failed = await agent.executeTurn('go').outcome
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'store-failed', stored: true } })
+  expect((await journal(store)).slice(-2)).toEqual(['29 model.end call_7:send', '30 release trouble'])
+  broken.fails = false
+  const other = another({ store })
+  await other.start()
+  expect(await other.turn?.outcome).toMatchObject({ status: 'completed', text: 'Sent.' })
+  expect((await journal(store)).slice(30, 35)).toEqual([
+    '31 claim 2',
+    '32 tool.start call_7 send',
+    '33 tool.end call_7 ok',
+    '34 model.start 8',
+    '35 model.end "Sent."',
+  ])
+  expect(send.ran).toEqual(['call_7'])
+  expect(model.calls).toHaveLength(8)
+})
