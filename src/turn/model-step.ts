@@ -4,7 +4,7 @@
  */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { dataOf, isLarge } from '../loop/index.ts'
+import { dataOf, endsTurn, isLarge } from '../loop/index.ts'
 import {
   hasFiles,
   type LanguageModel,
@@ -15,14 +15,7 @@ import {
   type ToolSpec,
   withRefusedFiles,
 } from '../model/index.ts'
-import {
-  type AssistantPart,
-  type Entry,
-  HoldfastError,
-  INPUT_HOOKS,
-  type Message,
-  quote,
-} from '../protocol/index.ts'
+import { type Entry, HoldfastError, INPUT_HOOKS, type Message, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { watchesFill } from './context-fill.ts'
 import type { ModelSource } from './definition.ts'
@@ -49,7 +42,7 @@ import { changed } from './prompt-edit.ts'
 import { deltaPipe } from './redact-deltas.ts'
 import { refusedBy, warnIfBeyond } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
-import { takeReply } from './take-reply.ts'
+import { takeReply, withoutSecrets } from './take-reply.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
@@ -88,7 +81,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     const { content } = reply
     takeReply(run, {
       ...reply,
-      content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
+      content: run.secrets.isEmpty ? content : await withoutSecrets(run, content),
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('continue')
@@ -264,9 +257,10 @@ async function sendRequest(run: TurnRun, prepared: PreparedRequest): Promise<Mod
   }
 }
 
-/** The turn may be lost: then its new driver decides, and this error does not count. */
+/** The turn may be lost: then its new driver decides, and this error does not count. A store that fails is no model's fault. */
 async function failureOf(run: TurnRun, error: unknown, wire: WireIds | undefined): Promise<ModelFailure> {
   if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.ensureLease()
+  if (HoldfastError.is(error) && !endsTurn(error)) throw error
   return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
 }
 
@@ -328,19 +322,6 @@ async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
     if (display !== undefined) found.set(callId, display)
   }
   return found
-}
-
-/** Redacts unknown tool names: entries keep those of tools, and any other may be a secret. */
-async function withKnownTools(
-  run: TurnRun,
-  content: readonly AssistantPart[],
-): Promise<readonly AssistantPart[]> {
-  const tools = await run.tools()
-  return content.map((part) =>
-    part.type !== 'tool-call' || tools.some(({ name }) => name === part.tool)
-      ? part
-      : { ...part, tool: run.redacted(part.tool) },
-  )
 }
 
 export function hasSteering(run: TurnRun): boolean {

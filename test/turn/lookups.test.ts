@@ -1,8 +1,10 @@
-/** What a call needs is looked up before its start is stored: a lookup that fails leaves no started call. */
+/** A store that cannot be read while a turn looks something up: the turn stays open, and another driver goes on. */
 import { expect, it } from 'vitest'
+import { entity } from '../../src/grounding/index.ts'
 import { HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench, calls, journal, probe } from './kit.ts'
 
 /** A store whose reads fail while `fails` is set. */
@@ -12,7 +14,7 @@ function unreadable(store: Store, broken: { fails: boolean }): Store {
       const value: unknown = Reflect.get(target, name)
       if (typeof value !== 'function') return value
       return (...args: unknown[]): unknown => {
-        if (name === 'read' && broken.fails)
+        if ((name === 'read' || name === 'lookup') && broken.fails)
           return Promise.reject(new HoldfastError('store-failed', { message: 'The disk is gone.' }))
         return Reflect.apply(value, target, args)
       }
@@ -55,4 +57,34 @@ it('a journal that cannot be read while a call is prepared keeps the reply, and 
   ])
   expect(send.ran).toEqual(['call_7'])
   expect(model.calls).toHaveLength(8)
+})
+
+it('a prompt that cannot be read is no failure of the model: no fallback is asked, and the turn stays open', async () => {
+  const broken = { fails: false }
+  const store = memoryStore()
+  const project = entity('project')
+  const models = [new ScriptedModel(['One']), new ScriptedModel(['Two'])]
+  const { agent, another } = bench({
+    store: unreadable(store, broken),
+    model: models,
+    entities: [project],
+    realTime: true,
+  })
+  await agent.start()
+  await agent.select(project.select('p-7'))
+  broken.fails = true
+  // The label of the choice is looked up for the prompt.
+  const failed = await agent.executeTurn('go').outcome
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'store-failed', stored: true } })
+  expect((await journal(store)).slice(-2)).toEqual(['7 model.start 1', '8 release trouble'])
+  broken.fails = false
+  const other = another({ store })
+  await other.start()
+  expect(await other.turn?.outcome).toMatchObject({ status: 'completed', text: 'One' })
+  expect((await journal(store)).slice(8)).toEqual([
+    '9 claim 3',
+    '10 model.start 1',
+    '11 model.end "One"',
+    '12 turn.end stop',
+  ])
 })

@@ -84,3 +84,27 @@ describe('the id that a provider gives a call', () => {
     expect(all).toContain('id-repeated')
   })
 })
+
+describe('a credential in arguments that are no JSON', () => {
+  it.each([
+    `{"k": ${SECRET}}`,
+    `{"k": {"of some length": ${SECRET}, "and": "more of it"}}`,
+    SECRET,
+    `{"k": 1} ${SECRET}`,
+  ])('is not quoted in part: %s', async (input) => {
+    const model = rawModel([call('p1', input), finish('tool-calls')], text)
+    const { agent, store } = bench({ model, tools: [probe('look')] })
+    await agent.executeTurn('go', { auth: { credentials: { token: SECRET } } }).outcome
+    const all = JSON.stringify([await store.read(KEY), await agent.getMessages()])
+    expect(all).not.toMatch(/tok_|8f2e|d9b7a/)
+    expect(all).toContain('the arguments are not JSON')
+  })
+
+  it('is not in the name of a tool either, where that was cut', async () => {
+    const toolName = `${'x'.repeat(118)}${SECRET}`
+    const model = rawModel([{ ...call('p1'), toolName }, finish('tool-calls')], text)
+    const { agent, store } = bench({ model, tools: [probe('look')] })
+    await agent.executeTurn('go', { auth: { credentials: { token: SECRET } } }).outcome
+    expect(JSON.stringify(await store.read(KEY))).not.toContain('tok_')
+  })
+})
