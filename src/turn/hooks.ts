@@ -322,7 +322,7 @@ async function hookContext(run: TurnRun): Promise<Omit<HookContext, 'trace'>> {
     credentials,
     metadata,
     task,
-    usage,
+    usage: frozenCopy(usage),
     signal: run.interrupted,
     messages: async () => frozenCopy(await view.messages()),
   }
