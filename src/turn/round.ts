@@ -6,7 +6,14 @@
 import { isPromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { findCredentials, isCommittedFirst, takeAnswers, waitingFor } from '../loop/index.ts'
+import {
+  endsTurn,
+  findCredentials,
+  Interrupted,
+  isCommittedFirst,
+  takeAnswers,
+  waitingFor,
+} from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { approved } from './approval.ts'
@@ -38,7 +45,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
   if (!run.hooks.isEmpty) yield* commitForHooks(run)
-  let ready: readonly ReadyCall[] = [...again, ...(await findReady(run))]
+  let ready: readonly ReadyCall[] = [...again, ...(yield* keepingReply(run, findReady(run)))]
   while (ready.length > 0 && !run.cancelledOrTimedOut.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
@@ -46,7 +53,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     const looking = lookUpCalls(run)
-    if (isPromise(looking)) yield* lookedUp(run, looking)
+    if (isPromise(looking)) yield* keepingReply(run, looking)
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
     yield run.commit('tools')
@@ -67,12 +74,14 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   if (run.open.stop === undefined) await endToWait(run)
 }
 
-/** A lookup that fails does not take the reply away: it is paid for. */
-async function* lookedUp(run: TurnRun, looking: Promise<unknown>): AsyncGenerator<Batch, void> {
+/** A store that cannot be read does not take the reply away, which is paid for. */
+async function* keepingReply<T>(run: TurnRun, work: Promise<T>): AsyncGenerator<Batch, T> {
   try {
-    await looking
+    return await work
   } catch (error) {
-    if (!run.draft.isEmpty) yield run.commit('continue')
+    const isLeft = !endsTurn(error) && !(error instanceof Interrupted)
+    const isBegun = run.scope.view.session.open !== undefined
+    if (isLeft && isBegun && !run.draft.isEmpty) yield run.commit('continue')
     throw error
   }
 }

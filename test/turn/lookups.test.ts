@@ -5,6 +5,7 @@ import { HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool, jsonSchema } from '../../src/tool/index.ts'
 import { bench, calls, journal, probe } from './kit.ts'
 
 /** A store whose reads fail while `fails` is set. */
@@ -86,5 +87,54 @@ it('a prompt that cannot be read is no failure of the model: no fallback is aske
     '10 model.start 1',
     '11 model.end "One"',
     '12 turn.end stop',
+  ])
+})
+
+it('ids that cannot be looked up leave their call requested, and it is judged again', async () => {
+  const broken = { fails: false }
+  const store = memoryStore()
+  const project = entity('project')
+  const open = defineTool({
+    name: 'open',
+    description: 'Opens a project',
+    input: jsonSchema({
+      type: 'object',
+      properties: { projectId: { type: 'string', ...project.id() } },
+      required: ['projectId'],
+    }),
+    run: () => 'opened',
+  })
+  const { agent, another } = bench({
+    script: [
+      ...Array.from({ length: 8 }, (_, at) => `Reply ${at}`),
+      () => {
+        broken.fails = true
+        return calls(['open', { projectId: 'p-8' }])
+      },
+      'Which one?',
+    ],
+    store: unreadable(store, broken),
+    entities: [project],
+    tools: [open],
+    maxMessages: 4,
+    realTime: true,
+  })
+  await agent.input('The project is p-7.')
+  for (let turn = 0; turn < 7; turn++) await agent.input('And?')
+  const failed = await agent.executeTurn('Open it').outcome
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'store-failed', stored: true } })
+  broken.fails = false
+  const other = another({ store })
+  await other.start()
+  expect(await other.turn?.outcome).toMatchObject({ status: 'completed', text: 'Which one?' })
+  expect((await journal(store)).slice(-8)).toEqual([
+    '53 model.start 1',
+    '54 model.end call_1:open',
+    '55 release trouble',
+    '56 claim 10',
+    '57 tool.end call_1 rejected',
+    '58 model.start 2',
+    '59 model.end "Which one?"',
+    '60 turn.end stop',
   ])
 })
