@@ -1,6 +1,6 @@
-/** Appends a whole reply, without secrets in the calls, and with warnings about a cut end and repeated ids. */
+/** Appends a whole reply, with warnings about one that was cut off or repeats the ids of its calls. */
 import type { ModelReply } from '../model/index.ts'
-import { type AssistantPart, quote, type ToolCallPart } from '../protocol/index.ts'
+import { type AssistantPart, quote } from '../protocol/index.ts'
 import { sentTo } from './failed-attempt.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -26,27 +26,3 @@ function repeatedIds(content: readonly AssistantPart[]): readonly (readonly [str
       times.set(part.providerId, (times.get(part.providerId) ?? 0) + 1)
   return [...times].filter(([, count]) => count > 1)
 }
-
-/** Redacts what entries keep as it is, or what no redaction finds later: unknown tool names, quoted arguments. */
-export async function withoutSecrets(
-  run: TurnRun,
-  content: readonly AssistantPart[],
-): Promise<readonly AssistantPart[]> {
-  const tools = await run.tools()
-  return content.map((part) => {
-    if (part.type !== 'tool-call') return part
-    const isKnown = tools.some(({ name }) => name === part.tool)
-    // A long name was cut, perhaps inside a secret.
-    const named = isKnown ? part : { ...part, tool: run.secrets.ended(part.tool) }
-    return withoutQuote(run, named)
-  })
-}
-
-/** The parser's message quotes a piece of the arguments, which may begin or end inside a secret. */
-function withoutQuote(run: TurnRun, part: ToolCallPart): ToolCallPart {
-  const { args, malformed } = part
-  if (malformed === undefined || run.redacted(args) === args) return part
-  return { ...part, malformed: malformed.replace(QUOTE, '') }
-}
-
-const QUOTE = /: .* is not valid JSON$/su

@@ -1,7 +1,8 @@
 /** Replies that no provider should send: repeated and secret ids, streams without an end. */
 import { describe, expect, it } from 'vitest'
 import type { LanguageModel, ModelStreamPart } from '../../src/model/index.ts'
-import { bench, journal, KEY, probe } from './kit.ts'
+import type { TurnEvent } from '../../src/protocol/index.ts'
+import { bench, journal, KEY, probe, until } from './kit.ts'
 
 const SECRET = 'tok_8f2e1c0d9b7a'
 const finish = (unified: string): ModelStreamPart => ({
@@ -106,5 +107,46 @@ describe('a credential in arguments that are no JSON', () => {
     const { agent, store } = bench({ model, tools: [probe('look')] })
     await agent.executeTurn('go', { auth: { credentials: { token: SECRET } } }).outcome
     expect(JSON.stringify(await store.read(KEY))).not.toContain('tok_')
+  })
+})
+
+describe('a reply that is cut off inside a credential', () => {
+  const cut = 'tok_8f2e1c'
+  const cutText = (type: 'text' | 'reasoning'): readonly ModelStreamPart[] => [
+    { type: `${type}-start`, id: type },
+    { type: `${type}-delta`, id: type, delta: `It is ${cut}` },
+    { type: `${type}-end`, id: type },
+  ]
+  const auth = { credentials: { token: SECRET } }
+
+  it('for its length, keeps no part of it: neither of texts and thoughts, nor of arguments', async () => {
+    const model = rawModel(
+      [...cutText('reasoning'), ...cutText('text'), call('p1', `{"k":"${cut}`), finish('length')],
+      text,
+    )
+    const { agent, store } = bench({ model, tools: [probe('look')] })
+    const turn = agent.executeTurn('go', { auth })
+    const events: unknown[] = []
+    for await (const event of turn) events.push(event)
+    expect(JSON.stringify([await store.read(KEY), await agent.getMessages(), events])).not.toContain('tok_')
+    expect((await agent.getMessages())[1]?.content).toMatchObject([
+      { type: 'reasoning', text: 'It is [redacted]' },
+      { type: 'text', text: 'It is [redacted]' },
+      { type: 'tool-call', args: '{"k":"[redacted]', malformed: 'the arguments are not JSON' },
+    ])
+  })
+
+  it('by a cancel, keeps no part of it', async () => {
+    const { agent, store } = bench({ script: [{ stall: true, after: `It is ${cut}` }] })
+    const turn = agent.executeTurn('go', { auth })
+    const events: TurnEvent[] = []
+    const reading = (async () => {
+      for await (const event of turn) events.push(event)
+    })()
+    await until('the text has begun to arrive', () => events.some(({ type }) => type === 'text.delta'))
+    await turn.cancel()
+    await reading
+    expect(JSON.stringify([await store.read(KEY), events])).not.toContain('tok_')
+    expect(await journal(store)).toContain('6 model.end "It is [redacted]" aborted')
   })
 })
