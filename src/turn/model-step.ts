@@ -49,11 +49,12 @@ import { type WireIds, wireIds } from './wire-ids.ts'
 
 /** Makes one attempt. The step after a failure is in the session, so a retry survives a crash and a pause. */
 export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
-  takeSteering(run)
+  // At a limit, a steering message is left for the next turn: this one would not answer it.
   if (isAtLimit(run)) {
     yield* endByLimit(run)
     return
   }
+  takeSteering(run)
   // Awaits only what is configured.
   if (watchesFill(run.scope.definition)) yield* makeRoom(run)
   if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
@@ -325,7 +326,12 @@ async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
   return found
 }
 
-export function hasSteering(run: TurnRun): boolean {
+/** True if a steering message keeps the turn going. */
+export function isSteered(run: TurnRun): boolean {
+  return hasSteering(run) && !isAtLimit(run)
+}
+
+function hasSteering(run: TurnRun): boolean {
   return run.inbox.some(isSteering)
 }
 
