@@ -1,17 +1,17 @@
 /** Runs the ready hooks of an agent once; after a failure the next caller retries. */
-import type { MaybePromise } from '../base/index.ts'
+import type { MaybePromise, Timer } from '../base/index.ts'
 import { runReadyHooks } from '../turn/index.ts'
 
 type Hooks = Parameters<typeof runReadyHooks>[0]
 type ReadyAgent = Parameters<typeof runReadyHooks>[1]
 
 /** The returned function gives a promise until the hooks have run. */
-export function onceReady(hooks: Hooks, agent: () => ReadyAgent): () => MaybePromise<void> {
+export function onceReady(hooks: Hooks, agent: () => ReadyAgent, timer?: Timer): () => MaybePromise<void> {
   let isReady = false
   let readying: Promise<void> | undefined
   const getReady = async (): Promise<void> => {
     try {
-      await runReadyHooks(hooks, agent())
+      await runReadyHooks(hooks, agent(), timer)
       isReady = true
     } catch (error) {
       readying = undefined

@@ -17,7 +17,6 @@ const PART: Kept = {
   type: true,
   by: true,
   callId: true,
-  providerId: true,
   tool: true,
   status: true,
   mediaType: true,

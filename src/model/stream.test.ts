@@ -1,6 +1,7 @@
 /** One call: the assembly of a reply, and all the ways in which it can fail. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { systemTimer } from '../base/index.ts'
 import { CountingIds } from '../testing/counting-ids.ts'
 import { ManualClock } from '../testing/manual-clock.ts'
 import { ScriptedModel } from '../testing/scripted-model.ts'
@@ -498,5 +499,49 @@ describe('a call that takes too long', () => {
     expect(clock.waiting).toBe(0)
     never.abort()
     expect((await failing).kind).toBe('aborted')
+  })
+})
+
+describe('a stream that always has another part', () => {
+  const next = { type: 'text-delta', id: 't', delta: 'and ' }
+
+  /** The stream ends after two seconds: otherwise a reader that starves the event loop would never end. */
+  function endless(...parts: readonly ModelStreamPart[]) {
+    const started = performance.now()
+    const state = { isOver: false }
+    const stream = new ReadableStream<ModelStreamPart>({
+      start: (controller) => {
+        for (const part of parts) controller.enqueue(part)
+      },
+      pull: (controller) => {
+        state.isOver = performance.now() - started > 2000
+        if (state.isOver) controller.error(new Error('nobody ended it'))
+        else controller.enqueue(next)
+      },
+    })
+    return { state, model: modelOf([], { doStream: () => Promise.resolve({ stream }) }) }
+  }
+
+  it('can be aborted', async () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 5)
+    const failure = await failureOf(requestOf(endless().model, { signal: controller.signal }))
+    expect(failure.kind).toBe('aborted')
+  })
+
+  it('takes no longer than it may', async () => {
+    const failure = await failureOf(requestOf(endless().model, { timer: systemTimer, timeoutMs: 5 }))
+    expect(failure.kind).toBe('timeout')
+  })
+
+  it('lets others run after its reply is complete, and is left', async () => {
+    const clock = new ManualClock()
+    const { model, state } = endless(finish)
+    expect((await streamModel(requestOf(model, { timer: clock }))).finish).toBe('stop')
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(state.isOver).toBe(false)
+    clock.advance(5000)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(clock.waiting).toBe(0)
   })
 })

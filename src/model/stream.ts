@@ -61,6 +61,8 @@ export interface ModelReply {
 
 const TIMEOUT_MS = 600_000
 const DRAIN_MS = 5_000
+/** A stream that always has a part ready would keep timers and signals waiting: less than a millisecond of parts. */
+const PARTS_PER_TICK = 64
 
 /** Calls the model once. Rejects only with a `ModelFailure`. */
 export function streamModel(request: ModelRequest): Promise<ModelReply> {
@@ -123,8 +125,9 @@ class Call {
   }
 
   async #read(reader: Reader): Promise<void> {
-    for (;;) {
+    for (let parts = 1; ; parts++) {
       const { done, value } = await reader.read()
+      if (parts % PARTS_PER_TICK === 0) await nextTick()
       if (this.#settled) return
       if (done) {
         this.#cutOff()
@@ -150,7 +153,8 @@ class Call {
       drop(reader)
     })
     try {
-      while (!(await reader.read()).done);
+      for (let parts = 1; !(await reader.read()).done; parts++)
+        if (parts % PARTS_PER_TICK === 0) await nextTick()
     } catch {
       // the reply is complete
     }
@@ -226,6 +230,11 @@ function unified(reason: unknown): string {
   if (typeof reason === 'string') return reason
   const text = (reason as { unified?: unknown } | undefined)?.unified
   return typeof text === 'string' && text !== '' ? text : 'other'
+}
+
+/** Lets timers and I/O run. */
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function drop(reader: Reader): void {

@@ -85,12 +85,13 @@ export async function* runGroup(
   }
 }
 
+/** Before the start of a call is stored: a lookup that fails must not leave a started call, which nobody would repeat. */
+export function lookUpCalls(run: TurnRun): MaybePromise<CallInfo> {
+  return chain(run.info(), (info) => chain(run.scope.view.turnEntries(), (entries) => ({ ...info, entries })))
+}
+
 export function callRun(run: TurnRun, one: ReadyCall, credentials: Credentials): MaybePromise<CallRun> {
-  return chain(run.info(), (info) =>
-    chain(run.scope.view.turnEntries(), (entries) =>
-      callRunWith(run, one, { ...info, credentials, entries }),
-    ),
-  )
+  return chain(lookUpCalls(run), (info) => callRunWith(run, one, { ...info, credentials }))
 }
 
 type CallInfo = TurnInfo & { readonly entries: readonly Entry[] }

@@ -9,6 +9,7 @@ import { runPhase } from './hooks.ts'
 import { attemptAfter } from './model-retry.ts'
 import { canMakeRoom, NO_ROOM } from './overflow.ts'
 import { continuesWithout, warnRefused } from './refused-files.ts'
+import { withSafeEnd } from './reply-secrets.ts'
 import type { TurnRun } from './turn-run.ts'
 
 export const NOTHING_TO_SAY = {
@@ -75,7 +76,8 @@ export function sentTo({ sent }: TurnRun): Pick<EntryData['model.end'], 'sent'> 
 
 /** Keeps the partial reply: the person has read it. */
 function appendAborted(run: TurnRun, { name }: ModelSource, { partial, usage }: ModelFailure): void {
-  run.draft.append('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(run) })
+  const content = partial.map((part) => withSafeEnd(run, part))
+  run.draft.append('model.end', { content, finish: 'aborted', model: name, usage, ...sentTo(run) })
 }
 
 function appendFailure(

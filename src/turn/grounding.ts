@@ -20,7 +20,7 @@ import {
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import { Interrupted, request } from '../loop/index.ts'
+import { endsTurn, request } from '../loop/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, type Tool, thrownText } from '../tool/index.ts'
 import { FROM_GROUNDING, factsOf } from './grounding-facts.ts'
@@ -91,7 +91,8 @@ function offeredTools(run: TurnRun, { offered }: Call): MaybePromise<readonly To
 
 /** Settles a call whose converted arguments cannot be searched for ids; the turn continues. */
 function unreadable(run: TurnRun, { callId }: Call, error: unknown): undefined {
-  if (error instanceof Interrupted) throw error
+  // The store failed, or the turn is interrupted: not the ids.
+  if (!endsTurn(error)) throw error
   const message = `Not run: its ids could not be checked. ${thrownText(error, run.secrets)}`
   run.draft.append('tool.end', {
     callId,

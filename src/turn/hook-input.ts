@@ -16,7 +16,7 @@ export async function lastReply(run: TurnRun): Promise<Reply> {
     calls: await pendingHookCalls(run),
     finish,
     ...(model === undefined ? {} : { model }),
-    ...(usage === undefined ? {} : { usage }),
+    ...(usage === undefined ? {} : { usage: frozenCopy(usage) }),
   }
 }
 

@@ -3,7 +3,7 @@
  * that might be lost. The phase and its changes are one append, together with the turn's next entries; a process that
  * dies before that runs the hooks again.
  */
-import { debugThrown } from '../base/index.ts'
+import { debugThrown, endsWithin, systemTimer, type Timer } from '../base/index.ts'
 import type {
   CallResult,
   HookContext,
@@ -94,14 +94,19 @@ function allowed(name: HookName, actions: HookActions, data: object): object {
   }
 }
 
+/** No turn limits these hooks: each gets as long as a model call does by default. */
+const READY_MS = 600_000
+
 /** Runs before any turn: the one phase that changes nothing and is not in the journal. */
 export async function runReadyHooks(
   hooks: HookRegistry,
   context: HookContextOf<'onAgentReady'>,
+  timer: Timer = systemTimer,
 ): Promise<void> {
   for (const { plugin, run } of hooks.of('onAgentReady'))
     try {
-      await run(context)
+      const isEnded = await endsWithin((async () => run(context))(), READY_MS, timer)
+      if (!isEnded) throw new Error(`it did not end within ${READY_MS} ms`)
     } catch (error) {
       const name = nameOf('onAgentReady', plugin)
       debugThrown(`The hook ${name}`, error)
@@ -317,7 +322,7 @@ async function hookContext(run: TurnRun): Promise<Omit<HookContext, 'trace'>> {
     credentials,
     metadata,
     task,
-    usage,
+    usage: frozenCopy(usage),
     signal: run.interrupted,
     messages: async () => frozenCopy(await view.messages()),
   }

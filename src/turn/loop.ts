@@ -4,7 +4,7 @@ import { NO_USAGE, type StopRequest } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
-import { hasSteering, resumeAfterFailure, runModelStep } from './model-step.ts'
+import { isSteered, resumeAfterFailure, runModelStep } from './model-step.ts'
 import { concludeOutput, hasOutput } from './output.ts'
 import {
   beforeRound,
@@ -60,7 +60,7 @@ function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
   const { overCalls, replied } = run.open
   if (overCalls) return finish(run, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
   if (isPartial(run)) return finish(run, 'stop')
-  if (!replied || hasSteering(run)) return runModelStep(run)
+  if (!replied || isSteered(run)) return runModelStep(run)
   return hasOutput(run) ? concludeOutput(run, runModelStep) : finish(run, 'stop')
 }
 

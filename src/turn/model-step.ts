@@ -4,7 +4,7 @@
  */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { dataOf, isLarge } from '../loop/index.ts'
+import { dataOf, endsTurn, isLarge } from '../loop/index.ts'
 import {
   hasFiles,
   type LanguageModel,
@@ -15,19 +15,12 @@ import {
   type ToolSpec,
   withRefusedFiles,
 } from '../model/index.ts'
-import {
-  type AssistantPart,
-  type Entry,
-  HoldfastError,
-  INPUT_HOOKS,
-  type Message,
-  quote,
-} from '../protocol/index.ts'
+import { type Entry, HoldfastError, INPUT_HOOKS, type Message, quote } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { watchesFill } from './context-fill.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
-import { NOTHING_TO_SAY, runErrorHooks, sentTo, takeFailure } from './failed-attempt.ts'
+import { NOTHING_TO_SAY, runErrorHooks, takeFailure } from './failed-attempt.ts'
 import { readChoices } from './grounding.ts'
 import { groundingContext } from './grounding-context.ts'
 import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
@@ -48,17 +41,20 @@ import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { changed } from './prompt-edit.ts'
 import { deltaPipe } from './redact-deltas.ts'
 import { refusedBy, warnIfBeyond } from './refused-files.ts'
+import { withoutSecrets } from './reply-secrets.ts'
 import { makeRoom } from './summary.ts'
+import { takeReply } from './take-reply.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
 /** Makes one attempt. The step after a failure is in the session, so a retry survives a crash and a pause. */
 export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
-  takeSteering(run)
+  // At a limit, a steering message is left for the next turn: this one would not answer it.
   if (isAtLimit(run)) {
     yield* endByLimit(run)
     return
   }
+  takeSteering(run)
   // Awaits only what is configured.
   if (watchesFill(run.scope.definition)) yield* makeRoom(run)
   if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
@@ -87,7 +83,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     const { content } = reply
     takeReply(run, {
       ...reply,
-      content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
+      content: run.secrets.isEmpty ? content : await withoutSecrets(run, content),
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('continue')
@@ -263,9 +259,10 @@ async function sendRequest(run: TurnRun, prepared: PreparedRequest): Promise<Mod
   }
 }
 
-/** The turn may be lost: then its new driver decides, and this error does not count. */
+/** The turn may be lost: then its new driver decides, and this error does not count. A store that fails is no model's fault. */
 async function failureOf(run: TurnRun, error: unknown, wire: WireIds | undefined): Promise<ModelFailure> {
   if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.ensureLease()
+  if (HoldfastError.is(error) && !endsTurn(error)) throw error
   return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
 }
 
@@ -329,29 +326,12 @@ async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
   return found
 }
 
-function takeReply(run: TurnRun, { content, finish: why, model, usage }: ModelReply): void {
-  run.draft.append('model.end', { content, finish: why, model, usage, ...sentTo(run) })
-  if (why === 'length')
-    run.draft.append('warning', {
-      code: 'length',
-      message: 'The reply was cut off: it reached the most tokens that a reply may have.',
-    })
+/** True if a steering message keeps the turn going. */
+export function isSteered(run: TurnRun): boolean {
+  return hasSteering(run) && !isAtLimit(run)
 }
 
-/** Redacts unknown tool names: entries keep those of tools, and any other may be a secret. */
-async function withKnownTools(
-  run: TurnRun,
-  content: readonly AssistantPart[],
-): Promise<readonly AssistantPart[]> {
-  const tools = await run.tools()
-  return content.map((part) =>
-    part.type !== 'tool-call' || tools.some(({ name }) => name === part.tool)
-      ? part
-      : { ...part, tool: run.redacted(part.tool) },
-  )
-}
-
-export function hasSteering(run: TurnRun): boolean {
+function hasSteering(run: TurnRun): boolean {
   return run.inbox.some(isSteering)
 }
 

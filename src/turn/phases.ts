@@ -202,7 +202,7 @@ export async function* finish(
     if (!run.hooks.isEmpty)
       yield* runPhase(run, 'onComplete', async () => {
         const text = await lastText(run)
-        return () => ({ outcome, text, ...(output === undefined ? {} : { output }) })
+        return () => ({ outcome, text, ...(output === undefined ? {} : { output: frozenCopy(output) }) })
       })
   } catch (error) {
     // When its time is up, a turn ends without hooks that hang.

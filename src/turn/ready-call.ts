@@ -28,7 +28,9 @@ export function preparedCall(
   call: RequestedCall,
   tools: readonly Tool[],
 ): MaybePromise<Prepared> {
-  return chain(run.within(prepareCall(call, tools)), (prepared) => {
+  // Malformed arguments are quoted, in part: that part may begin or end inside a secret.
+  const quotable = call.malformed === undefined ? call : { ...call, args: run.redacted(call.args) }
+  return chain(run.within(prepareCall(quotable, tools)), (prepared) => {
     const kept = prepared.ok ? run.scope.callArguments.inputOf(call) : undefined
     return prepared.ok && kept !== undefined ? { ...prepared, input: kept.input } : prepared
   })

@@ -20,7 +20,7 @@ it('no secret is pieced together from deltas, in whatever order they come', () =
   pipe.end()
   expect(Object.fromEntries(texts)).toEqual({
     1: '{"h":"[redacted]"}',
-    2: '{"h":"sk-supers',
+    2: '{"h":"[redacted]',
     'text.delta': 'I use [redacted].',
   })
 })

@@ -28,7 +28,8 @@ export function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => voi
     emitText(last, stream.text.push(delta.text))
   }
   const end = (): void => {
-    for (const { text, last } of streams.values()) emitText(last, text.end())
+    // The reply may have been cut off inside a secret.
+    for (const { text, last } of streams.values()) emitText(last, secrets.ended(text.end()))
   }
   return { push, end }
 }

@@ -6,11 +6,18 @@
 import { isPromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { findCredentials, isCommittedFirst, takeAnswers, waitingFor } from '../loop/index.ts'
+import {
+  endsTurn,
+  findCredentials,
+  Interrupted,
+  isCommittedFirst,
+  takeAnswers,
+  waitingFor,
+} from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { approved } from './approval.ts'
-import { runGroup } from './effects.ts'
+import { lookUpCalls, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
@@ -38,13 +45,15 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
   if (!run.hooks.isEmpty) yield* commitForHooks(run)
-  let ready: readonly ReadyCall[] = [...again, ...(await findReady(run))]
+  let ready: readonly ReadyCall[] = [...again, ...(yield* keepingReply(run, findReady(run)))]
   while (ready.length > 0 && !run.cancelledOrTimedOut.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
     if (run.scope.stopping?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
+    const looking = lookUpCalls(run)
+    if (isPromise(looking)) yield* keepingReply(run, looking)
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
     yield run.commit('tools')
@@ -63,6 +72,18 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   if (run.cancelledOrTimedOut.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
   yield* runEndHooks(run)
   if (run.open.stop === undefined) await endToWait(run)
+}
+
+/** A store that cannot be read does not take the reply away, which is paid for. */
+async function* keepingReply<T>(run: TurnRun, work: Promise<T>): AsyncGenerator<Batch, T> {
+  try {
+    return await work
+  } catch (error) {
+    const isLeft = !endsTurn(error) && !(error instanceof Interrupted)
+    const isBegun = run.scope.view.session.open !== undefined
+    if (isLeft && isBegun && !run.draft.isEmpty) yield run.commit('continue')
+    throw error
+  }
 }
 
 /** Makes the draft durable before the hooks of the next calls run. */

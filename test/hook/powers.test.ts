@@ -1,8 +1,9 @@
 /** The actions of each hook: add a note, change the prompt or a call, end the turn; and those it does not get. */
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { CanAdd } from '../../src/hook/hook-context.ts'
 import type { Hooks } from '../../src/hook/index.ts'
-import { HOOK_NAMES, type HookName, hookKind } from '../../src/protocol/index.ts'
+import { HOOK_NAMES, type HookName, hookKind, NO_USAGE } from '../../src/protocol/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
 import {
   bench,
@@ -554,5 +555,26 @@ describe('what a hook gets to know', () => {
       { text: 'Three.', finish: 'stop', model: 'scripted/model' },
       { text: 'Three.', some: true },
     ])
+  })
+
+  it('cannot be changed: neither usage nor output are those of the journal', async () => {
+    const spend = (usage: unknown): void => {
+      ;(usage as { costUsd: number }).costUsd = 100
+    }
+    const on: Hooks = {
+      afterUserInput: ({ usage }) => expect(() => spend(usage)).toThrow(TypeError),
+      afterLlm: ({ reply, usage }) => {
+        for (const one of [usage, reply.usage]) expect(() => spend(one)).toThrow(TypeError)
+      },
+      onComplete: ({ output }) => expect(() => Object.assign(output as object, { n: 9 })).toThrow(TypeError),
+    }
+    const { agent } = bench({
+      script: ['{"n":1}'],
+      output: z.object({ n: z.number() }),
+      limits: { costUsd: 50 },
+      on,
+    })
+    expect(await agent.executeTurn('Hi').outcome).toMatchObject({ reason: 'stop', output: { n: 1 } })
+    expect(NO_USAGE.costUsd).toBe(0)
   })
 })

@@ -107,6 +107,40 @@ describe.each(STORES)('a message to a busy conversation, on %s', (_, open) => {
     expect(await said(store)).toEqual(['user "1"', 'assistant "One"', 'user "2"', 'assistant "Two"'])
   })
 
+  it.each([
+    ['a reply', 'One', ['6 model.end "One"', '7 turn.end stop']],
+    [
+      'a round',
+      calls('look'),
+      [
+        '6 model.end call_1:look',
+        '7 tool.start call_1 look',
+        '8 tool.end call_1 ok',
+        '9 warning max-iterations',
+        '10 turn.end max-iterations iterations',
+      ],
+    ],
+  ] as const)(
+    'begins the next turn if it steers one that is at its limit after %s',
+    async (_name, step, end) => {
+      const slow = gate()
+      const { agent, model, store } = bench({
+        store: open(),
+        script: [async () => (await slow.promise, step), 'Two'],
+        tools: [probe('look')],
+        limits: { iterations: 1 },
+      })
+      const first = agent.executeTurn('1')
+      await until('it runs', () => model.calls.length === 1)
+      const second = agent.executeTurn('2', { whileBusy: 'steer' })
+      await until('it is stored', async () => (await journal(store)).length === 5)
+      slow.resolve()
+      expect((await entryLines(first)).slice(4)).toEqual(['5 input "2" steer', ...end])
+      expect(await second.outcome).toMatchObject({ status: 'completed', text: 'Two', turn: 2 })
+      expect((await journal(store)).at(-1)).toMatch(/turn.end stop/)
+    },
+  )
+
   it('cancels the running turn if it interrupts', async () => {
     const { agent, model, store } = bench({ store: open(), script: [{ stall: true, after: 'Well' }, 'Two'] })
     const first = agent.executeTurn('1')
