@@ -7,6 +7,7 @@ import {
   type HoldfastError,
   invalidOption,
   type JsonObject,
+  KEY_FORM,
   type OptionRules,
   type UserContent,
 } from '../protocol/index.ts'
@@ -71,7 +72,7 @@ const OPTIONS: OptionRules<TurnOptions> = {
   output: null,
   metadata: null,
   whileBusy: WHILE_BUSY,
-  key: 'a text',
+  key: KEY_FORM,
   manual: 'true or false',
 }
 
