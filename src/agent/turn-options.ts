@@ -96,7 +96,7 @@ const FOREIGN = {
   prompt: 'the message as the first argument',
   messages: 'the message as the first argument',
   ...Object.fromEntries(
-    ['threadId', 'thread_id', 'configurable', 'sessionId', 'conversationId'].map((name) => [
+    ['threadId', 'thread_id', 'configurable', 'session', 'sessionId', 'conversationId'].map((name) => [
       name,
       'contextId into the config of the agent',
     ]),

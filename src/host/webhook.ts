@@ -16,7 +16,7 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { callEmbedder } from './call-embedder.ts'
-import type { RequestNotice } from './host.ts'
+import type { RequestNotice } from './reads.ts'
 
 export interface WebhookOptions
   extends Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'> {
