@@ -16,6 +16,8 @@ export interface EnginePort {
   readonly timer: Timer
   /** True for a conversation of one of the host's agents or graphs. */
   readonly isHosted: (contextId: string) => boolean
+  /** The most conversations to drive at once: more would take the places of messages that wait. */
+  readonly most: number
   /** Goes on with a conversation in this process until there is nothing to do now. */
   readonly drive: (key: ContextKey) => Promise<void>
 }
@@ -45,6 +47,9 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
   const backoffs = new Map<string, () => void>()
   /** Due conversations that cannot be driven here now: they must not hide those behind them. */
   let skipped = 0
+  /** True if due conversations are left that wait for others to end. */
+  let hasMore = false
+  let isLooking = false
   let stopped = false
   let cancel: (() => void) | undefined
 
@@ -68,23 +73,30 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
       backOff(port, name)
     } finally {
       running.delete(name)
+      if (hasMore && running.size <= port.most / 2) void poll(port)
     }
   }
 
   const look = async (port: EnginePort): Promise<void> => {
     const heads = await port.store.due(Math.min(PAGE + skipped, MAX_LIMIT))
     skipped = 0
+    hasMore = false
     for (const { key } of heads) {
       const name = keyText(key)
       if (stopped || running.has(name)) continue
       if (backoffs.has(name) || !port.isHosted(key.contextId)) skipped += 1
+      else if (running.size >= port.most) hasMore = true
       else running.set(name, drive(port, key))
     }
   }
 
   const poll = async (port: EnginePort): Promise<void> => {
+    if (isLooking || stopped) return
+    isLooking = true
+    cancel?.()
     // The store may be busy or away: the next round asks again.
     await look(port).catch(() => {})
+    isLooking = false
     if (!stopped) cancel = port.timer.after(pollMs, () => void poll(port))
   }
 

@@ -139,6 +139,9 @@ const HOST: OptionSet<HostConfig> = {
   foreign: { agent: 'agents: { name: … }', workflows: 'graphs', checkpointer: 'store' },
 }
 
+const MOST_OPEN = 1000
+const MOST_TURNS = 100
+
 export function createHost(config: HostConfig): Host {
   return new Host(config)
 }
@@ -167,7 +170,7 @@ export class Host {
   constructor(config: HostConfig) {
     checkOptions(config, HOST)
     requireStore('createHost()', config.store)
-    const { maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
+    const { maxOpen = MOST_OPEN, maxTurns = MOST_TURNS, maxWaiting = 1000 } = config
     atLeast('maxOpen', maxOpen, 1)
     this.#config = config
     this.store = config.store
@@ -263,10 +266,12 @@ export class Host {
   start(): void {
     if (this.#state !== 'created') return
     this.#state = 'running'
+    const { maxTurns = MOST_TURNS, maxOpen = MOST_OPEN } = this.#config
     this.#engine.start({
       store: this.store,
       timer: this.#timer,
       isHosted: (contextId) => this.#catalog.find(contextId) !== undefined,
+      most: Math.min(maxTurns, maxOpen),
       drive: (key) => this.#drive(key),
     })
     this.#retention?.start()
