@@ -41,10 +41,7 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
   checkOptions(options, ENGINE)
   const { pollMs = 1000 } = options
   const running = new Map<string, Promise<void>>()
-  /** How often each conversation has failed since it was last driven to its end. */
-  const failures = new Map<string, number>()
-  /** Conversations that wait after a failure, each with the function that cancels its wait. */
-  const backoffs = new Map<string, () => void>()
+  const backoffs = new Backoffs()
   /** Due conversations that cannot be driven here now: they must not hide those behind them. */
   let skipped = 0
   /** True if due conversations are left that wait for others to end. */
@@ -53,24 +50,13 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
   let stopped = false
   let cancel: (() => void) | undefined
 
-  /** Counts from the failure: a drive may have run for longer than the backoff. */
-  const backOff = ({ timer }: EnginePort, name: string): void => {
-    const count = (failures.get(name) ?? 0) + 1
-    failures.set(name, count)
-    const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
-    backoffs.set(
-      name,
-      timer.after(wait, () => backoffs.delete(name)),
-    )
-  }
-
   const drive = async (port: EnginePort, key: ContextKey): Promise<void> => {
     const name = keyText(key)
     try {
       await port.drive(key)
-      failures.delete(name)
+      backoffs.end(name)
     } catch {
-      backOff(port, name)
+      backoffs.begin(name, port.timer)
     } finally {
       running.delete(name)
       if (hasMore && running.size <= port.most / 2) void poll(port)
@@ -106,7 +92,38 @@ export function embeddedEngine(options: EmbeddedEngineOptions = {}): Engine {
       stopped = true
       cancel?.()
       await Promise.all(running.values())
-      for (const cancelBackoff of backoffs.values()) cancelBackoff()
+      backoffs.cancel()
     },
+  }
+}
+
+/** Conversations that wait after a failure. */
+class Backoffs {
+  /** How often each conversation has failed since it was last driven to its end. */
+  readonly #failures = new Map<string, number>()
+  /** By conversation, the function that cancels its wait. */
+  readonly #waits = new Map<string, () => void>()
+
+  has(name: string): boolean {
+    return this.#waits.has(name)
+  }
+
+  /** Counts from the failure: a drive may have run for longer than the backoff. */
+  begin(name: string, timer: Timer): void {
+    const count = (this.#failures.get(name) ?? 0) + 1
+    this.#failures.set(name, count)
+    const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (count - 1), LONGEST_BACKOFF_MS)
+    this.#waits.set(
+      name,
+      timer.after(wait, () => this.#waits.delete(name)),
+    )
+  }
+
+  end(name: string): void {
+    this.#failures.delete(name)
+  }
+
+  cancel(): void {
+    for (const cancelWait of this.#waits.values()) cancelWait()
   }
 }

@@ -31,7 +31,6 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { requireStore, type Store } from '../store/index.ts'
-import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
@@ -53,6 +52,7 @@ import { LiveTurns } from './live-turns.ts'
 import { closedError, Pool, type UseOptions } from './pool.ts'
 import { HostReads, type RequestNotice } from './reads.ts'
 import { type Refusal, Refusals } from './refusals.ts'
+import { RequestNotices } from './request-notices.ts'
 import { Retention } from './retention.ts'
 import { StoreHealth } from './store-health.ts'
 import { isVisitor, type Trust, type TrustLevel } from './trust.ts'
@@ -158,13 +158,12 @@ export class Host {
   readonly #gate: Gate
   readonly #live = new LiveTurns()
   readonly #refusals: Refusals
+  readonly #notices: RequestNotices
   readonly #engine: Engine
   readonly #retention: Retention | undefined
   readonly #timer: Timer
   readonly #erasures: Erasures
   readonly #health: StoreHealth
-  /** The ids of the requests that `onRequest` got last. */
-  readonly #noticed = new WeakMap<Hosted, string>()
   #state: 'created' | 'running' | 'closed' = 'created'
 
   constructor(config: HostConfig) {
@@ -177,6 +176,7 @@ export class Host {
     this.#timer = config.timer ?? systemTimer
     this.#catalog = new Catalog(config)
     this.#refusals = new Refusals(config.onRefusal)
+    this.#notices = new RequestNotices(config.onRequest)
     this.documents = new Documents(config.store, config.ids ?? systemIds)
     const clock = config.clock ?? systemClock
     this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId), clock)
@@ -507,7 +507,7 @@ export class Host {
       this.#use(key, async (hosted) => {
         await hosted.drive((turn) => void this.#live.follow(key, turn))
         // A drive may run turns that nobody follows, so the journal says who is needed after it.
-        await this.#notify(hosted, key)
+        await this.#notices.notify(hosted, key)
       }),
     )
   }
@@ -515,17 +515,6 @@ export class Host {
   async #follow(hosted: Hosted, key: ContextKey, turn: HostedTurn): Promise<void> {
     void turn.outcome.then((outcome) => this.#health.note(outcome))
     await this.#live.follow(key, turn)
-    if ((await turn.outcome).requests.length > 0) await this.#notify(hosted, key)
-  }
-
-  /** Several callers may follow a turn, and a message that is sent again replays an old one: the same requests are noticed once. */
-  async #notify(hosted: Hosted, key: ContextKey): Promise<void> {
-    const { onRequest } = this.#config
-    if (onRequest === undefined) return
-    const requests = await hosted.requests()
-    const ids = requests.map(({ requestId }) => requestId).join(' ')
-    if (ids === '' || ids === this.#noticed.get(hosted)) return
-    this.#noticed.set(hosted, ids)
-    callEmbedder('onRequest', () => onRequest({ key, requests }))
+    if ((await turn.outcome).requests.length > 0) await this.#notices.notify(hosted, key)
   }
 }

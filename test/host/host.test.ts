@@ -258,8 +258,8 @@ describe('a host', () => {
     for (const more of [{ store }, { owner: OWNER }, { contextId: 'x' }, { allow: () => true }]) {
       const field = Object.keys(more).join('')
       const message = `${field} of the agent "a" is set by the host: leave it out.`
-      expect(() => createHost({ store, agents: { a: { model, ...more } as never } })).toThrow(message)
-      const made = createHost({ store, agents: { a: () => ({ model, ...more }) as never } })
+      expect(() => createHost({ store, agents: { a: { model, ...more } } })).toThrow(message)
+      const made = createHost({ store, agents: { a: () => ({ model, ...more }) } })
       await expect(made.send(key('a:1'), 'Hi')).rejects.toThrow(message)
     }
     const host = createHost({ store, agents: { a: { model } }, graphs: { flow } })
