@@ -18,6 +18,7 @@ describe('entry types', () => {
     expect(Object.keys(ENTRY_TABLE).sort()).toEqual([...inbox, ...noProgress, ...progress].sort())
     const changed = Object.entries(ENTRY_TABLE).filter(([, { v }]) => v > 1)
     expect(changed.map(([type, { v }]) => [type, v])).toEqual([
+      ['claim', 2],
       ['phase', 2],
       ['model.end', 2],
       ['graph.start', 2],
