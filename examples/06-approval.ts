@@ -37,6 +37,7 @@ console.log(
   asked.requests.map(({ prompt }) => prompt),
 )
 await asking.shutdown()
+await asking.store.close()
 
 const answering = new Agent({ ...config, store: sqliteStore('pay.db') })
 const [request] = await answering.requests()
@@ -55,3 +56,4 @@ const results = (await answering.getMessages()).flatMap(({ role, content }) =>
 )
 console.log(results.map(({ status, output }) => `${status}: ${JSON.stringify(output)}`).join('\n'))
 await answering.shutdown()
+await answering.store.close()

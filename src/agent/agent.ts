@@ -437,7 +437,8 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     // A sub-agent has the lifetime of its call, so it stores no status.
     if (saved !== undefined || status === undefined) await saveState(driver, { saved, initial })
     else if (parent === undefined && this.#status !== 'created') await saveStatus(driver, { status, initial })
-    this.#metadata = undefined
+    // A later call may have set other metadata meanwhile.
+    if (this.#metadata === saved) this.#metadata = undefined
   }
 
   /** A tool that waits for its own turn would deadlock: the turn waits for the tool. */

@@ -121,6 +121,8 @@ export interface AgentSetup {
 }
 
 const MAX_HEARTBEAT_MS = 1000
+/** The id of a driver is bounded by stores, and a name is not. */
+const MAX_NAME_IN_ID = 64
 /** The longest lease that stores accept. */
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 
@@ -151,7 +153,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     clock: config.clock ?? systemClock,
     timer: config.timer ?? systemTimer,
     ids,
-    driver: `${processIdentity()}#${ids.next(name.replaceAll(/[^\w.-]/g, '_'))}`,
+    driver: `${processIdentity()}#${ids.next(name.slice(0, MAX_NAME_IN_ID).replaceAll(/[^\w.-]/g, '_'))}`,
     ...defined({ parent: config.parent, parentSince: config.parentSince }),
     telemetry: [...telemetryOption(config.telemetry), ...logsOf(config, { key, name, definition })],
     leaseMs,

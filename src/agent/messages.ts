@@ -26,6 +26,7 @@ import {
   type OptionSet,
   programsContent,
   shapeProblem,
+  shown,
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
@@ -107,6 +108,8 @@ export async function appendMessages(
   key: ContextKey,
   messages: readonly AppendedMessage[],
 ): Promise<void> {
+  if (!Array.isArray(messages))
+    throw invalidOption('append()', `takes a list of messages, not ${shown(messages)}`)
   // All messages are checked before the first append: each exchange is an append of its own.
   const exchanges = exchangesOf(messages.map(checkedMessage))
   const session = await loadSession(store, key)

@@ -18,6 +18,8 @@ export type ModelNodeConfig = Omit<
   'output' | 'outputRetries' | 'toolConcurrency' | 'whileBusy'
 >
 
+const NO_ROUND: readonly (keyof SubAgentConfig)[] = ['toolConcurrency']
+
 /**
  * Calls the model once with the messages of the state, and returns its reply. The calls in it are not run: a `toolNode`
  * runs them. By default its input is the channel `messages`, and its reply is appended there.
@@ -29,6 +31,9 @@ export type ModelNodeConfig = Omit<
  */
 export function modelNode(config: ModelNodeConfig): MessagesNode {
   checkSubAgent('modelNode() takes a config as for an Agent.', config)
+  const unused = NO_ROUND.find((name) => (config as SubAgentConfig)[name] !== undefined)
+  if (unused !== undefined)
+    throw invalidOption(unused, 'cannot be set for modelNode(), which runs no calls: give it to toolNode()')
   if ((config as SubAgentConfig).output !== undefined)
     throw invalidOption('output', 'cannot be set for modelNode(): use agentNode(), which asks again')
   return { '~channel': MESSAGES, '~run': (below, input) => callModel(config, input, below) }

@@ -51,11 +51,16 @@ type FromAbove =
   | 'clock'
   | 'timer'
   | 'ids'
+  | 'parent'
+  | 'parentSince'
+  | 'leaseMs'
+  | 'telemetry'
   | keyof LogConfig
 
 const FROM_ABOVE: readonly FromAbove[] = [
   ...(['contextId', 'owner', 'store', 'autoSave', 'allow'] as const),
-  ...(['credentials', 'clock', 'timer', 'ids', 'quiet', 'log', 'sessions', 'logger'] as const),
+  ...(['credentials', 'clock', 'timer', 'ids', 'parent', 'parentSince', 'leaseMs', 'telemetry'] as const),
+  ...(['quiet', 'log', 'sessions', 'logger'] as const),
 ]
 
 /** Reports a config that would fail every call where it is defined. */

@@ -29,12 +29,14 @@ export type ToolNodeConfig = Pick<
   | 'requestTtlMs'
   | 'graceMs'
   | 'maxClaims'
-  | 'leaseMs'
   | 'metadata'
-  | 'telemetry'
 >
 
-const NO_MODEL: readonly (keyof SubAgentConfig)[] = ['model', 'settings', 'systemPrompt', 'output']
+/** The options of an agent that only a model call reads. */
+const NO_MODEL: readonly (keyof SubAgentConfig)[] = [
+  ...(['model', 'settings', 'systemPrompt', 'output', 'outputRetries', 'maxMessages', 'maxTokens'] as const),
+  ...(['autoCompact', 'toolResultTurns', 'warnAtPercent', 'whileBusy'] as const),
+]
 
 /**
  * Runs the calls of the last reply that have no result yet, and returns their results. By default its input is the

@@ -7,6 +7,7 @@ import {
   type HoldfastError,
   invalidOption,
   type JsonObject,
+  KEY_FORM,
   type OptionRules,
   type UserContent,
 } from '../protocol/index.ts'
@@ -71,7 +72,7 @@ const OPTIONS: OptionRules<TurnOptions> = {
   output: null,
   metadata: null,
   whileBusy: WHILE_BUSY,
-  key: 'a text',
+  key: KEY_FORM,
   manual: 'true or false',
 }
 
@@ -95,7 +96,7 @@ const FOREIGN = {
   prompt: 'the message as the first argument',
   messages: 'the message as the first argument',
   ...Object.fromEntries(
-    ['threadId', 'thread_id', 'configurable', 'sessionId', 'conversationId'].map((name) => [
+    ['threadId', 'thread_id', 'configurable', 'session', 'sessionId', 'conversationId'].map((name) => [
       name,
       'contextId into the config of the agent',
     ]),

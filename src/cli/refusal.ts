@@ -42,13 +42,20 @@ export async function commandErrorOf(error: unknown): Promise<CommandError> {
   // Loaded late: most refusals happen before the package is needed.
   const { HoldfastError } = await import('holdfast')
   if (HoldfastError.is(error))
-    return { code: error.code, message: error.message, exitCode: exitCodeFor(error.code) }
+    return { code: error.code, message: failureText(error), exitCode: exitCodeFor(error.code) }
   const message = error instanceof Error ? error.message : String(error)
   return {
     code: 'unexpected',
     message: `${message} (unexpected; set HOLDFAST_DEBUG=1 for the stack)`,
     exitCode: EXIT.failed,
   }
+}
+
+/** An error as people in a terminal can act on it: the message of an erased id is for programs. */
+export function failureText(error: Pick<CommandError, 'code' | 'message'> | undefined): string {
+  if (error?.code === 'erased')
+    return 'The conversation was erased, and its id stays refused. Begin another one: with --context and a new ID, or with /new in a chat.'
+  return error?.message ?? 'The turn failed.'
 }
 
 /** Codes of errors in the environment of a command: another message would not help. */

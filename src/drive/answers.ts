@@ -18,9 +18,11 @@ import { nothingToContinueError, waitsForAnswersError } from './refusal.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 /** The open requests, oldest first. */
-export async function openRequests(journal: JournalState, now: number): Promise<readonly RequestData[]> {
-  const { store, key } = journal
-  const requests = stillOpen(journal.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
+export async function openRequests(
+  { store, key, session }: Pick<JournalState, 'store' | 'key' | 'session'>,
+  now: number,
+): Promise<readonly RequestData[]> {
+  const requests = stillOpen(session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
   const entries = await Promise.all(requests.map(({ seq }) => store.read(key, { from: seq, to: seq })))
   return entries.flat().map((entry) => dataOf(entry, 'request.start'))
 }

@@ -1,6 +1,6 @@
 /** Owns a journal, advances it and publishes it, for agent turns and graph runs alike. R1 to R21: ARCHITECTURE.md. */
 
-export { ANSWER_ORIGINS, type AnswerOrigins, answerRequest } from './answers.ts'
+export { ANSWER_ORIGINS, type AnswerOrigins, answerRequest, openRequests } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { requestFields } from './auth.ts'
 export { attachCause } from './cause.ts'

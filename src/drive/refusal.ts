@@ -70,7 +70,7 @@ export function nothingToContinueError(contextId: string, last: string | undefin
   const why =
     last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`
   return new HoldfastError('nothing-to-continue', {
-    message: `${why}: there is nothing to continue. Send a message.`,
+    message: `${why}: there is nothing to continue. Pass an input instead of null.`,
     details: { contextId },
   })
 }

@@ -21,6 +21,7 @@ import {
   requestFields,
   type TurnView,
 } from '../drive/index.ts'
+import { clearWaitingBelow } from '../journal/index.ts'
 import type { Continuation, LoopSettings, Telemetry } from '../loop/index.ts'
 import {
   type ContextKey,
@@ -35,7 +36,6 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { type Credentials, inputOrigin } from '../tool/index.ts'
-import { abandonChildren } from './abandon-children.ts'
 import type { GraphDefinition } from './definition.ts'
 import type { GraphTurnOptions } from './graph-options.ts'
 import { graphLoop } from './loop.ts'
@@ -81,7 +81,7 @@ export class GraphConversation {
       driver: `${processIdentity()}#${ids.next('graph')}`,
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,
-      abandoned: (task) => void abandonChildren(options.store, options.key, task).catch(() => {}),
+      abandoned: (task) => void clearBelowTask(options, task).catch(() => {}),
       run: (scope) => {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
@@ -229,4 +229,13 @@ export class GraphConversation {
     const { store, key } = this.#options
     return (await Promise.all(seqs.map((seq) => store.read(key, { from: seq, to: seq })))).flat()
   }
+}
+
+/** Ends the waits of an abandoned task's children; running ones are cancelled with it. */
+function clearBelowTask(
+  { store, key }: Pick<GraphConversationOptions, 'store' | 'key'>,
+  task: string,
+): Promise<void> {
+  const isOver = (name: string): boolean => name === task || name.startsWith(`${task}.`)
+  return clearWaitingBelow(store, key, { reason: 'its caller went on', isOver })
 }

@@ -3,14 +3,15 @@ import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
 import type { Telemetry } from '../loop/index.ts'
 import type { Logger } from '../observe/index.ts'
-import type {
-  ForeignNames,
-  Json,
-  JsonObject,
-  OptionRules,
-  OptionSet,
-  Owner,
-  Principal,
+import {
+  type ForeignNames,
+  type Json,
+  type JsonObject,
+  KEY_FORM,
+  type OptionRules,
+  type OptionSet,
+  type Owner,
+  type Principal,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials, StandardSchema } from '../tool/index.ts'
@@ -154,7 +155,7 @@ export const RUN: OptionSet<GraphRunOptions> = {
     signal: 'an AbortSignal',
     limits: null,
     metadata: null,
-    key: 'a text',
+    key: KEY_FORM,
   },
   foreign: {
     ...FOREIGN_STEPS,

@@ -137,6 +137,7 @@ export class Catalog {
     const { contextId, tenant, actor } = key
     const { trust, plugins = [], ...given } = typeof agent === 'function' ? await agent(key) : agent
     if (typeof agent === 'function' && trust !== undefined) throw trustOfFunction(name)
+    checkOwnFields(name, given)
     this.#noteLogs(given)
     return new HostedAgentConversation({
       name,
@@ -240,11 +241,21 @@ function hostedFlow(name: string, flow: HostedFlow, store: Store): GraphEntry {
 }
 
 function hostedAgent(name: string, agent: HostedAgent): { readonly agent: HostedAgent } {
+  if (isObject(agent)) checkOwnFields(name, agent)
   if (isObject(agent) || typeof agent === 'function') return { agent }
   throw invalidOption(
     `The agent ${quote(name)}`,
     `must be a config or a function of the session that gives one, not ${shown(agent)}`,
   )
+}
+
+const OF_THE_HOST: readonly string[] = ['contextId', 'owner', 'store', 'allow', 'clock', 'timer', 'ids']
+
+/** Refused, not ignored: an agent with a store of its own would be expected to use it. */
+function checkOwnFields(name: string, config: object): void {
+  const field = OF_THE_HOST.find((each) => (config as Readonly<Record<string, unknown>>)[each] !== undefined)
+  if (field !== undefined)
+    throw invalidOption(`${field} of the agent ${quote(name)}`, 'is set by the host: leave it out')
 }
 
 function checkGraph(name: string, graph: HostedGraph, store: Store): void {

@@ -10,7 +10,15 @@
  *     erased, also if that is why `since` names no entry of it, and with `invalid-option` if `since` is beyond its end.
  */
 import type { Timer } from '../base/index.ts'
-import { type ContextKey, type Entry, HoldfastError, quote } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  checkOptions,
+  type Entry,
+  HoldfastError,
+  invalidOption,
+  type OptionSet,
+  quote,
+} from '../protocol/index.ts'
 import { type Head, isOfErased, type Store } from '../store/index.ts'
 import type { LiveTurns } from './live-turns.ts'
 import { PendingDeltas, type TakenDelta } from './pending-deltas.ts'
@@ -34,6 +42,19 @@ export interface EventsOptions {
   readonly heartbeatMs?: number
 }
 
+const EVENTS: OptionSet<EventsOptions> = {
+  place: 'host.events()',
+  options: { since: { least: 0 }, signal: 'an AbortSignal', heartbeatMs: { leastMs: 1 } },
+}
+
+/** Throws `invalid-option`. */
+function checkEvents(options: EventsOptions): void {
+  checkOptions(options, EVENTS)
+  const { since = 0 } = options
+  if (!Number.isSafeInteger(since))
+    throw invalidOption('since', `must be a whole number, the position of an entry, not ${since}`)
+}
+
 interface Sources {
   readonly store: Store
   readonly live: LiveTurns
@@ -45,6 +66,7 @@ export async function* conversationEvents(
   sources: Sources,
   options: EventsOptions,
 ): AsyncGenerator<HostEvent, void, undefined> {
+  checkEvents(options)
   const reader = new Reader(key, sources, options)
   try {
     for (;;) {

@@ -31,7 +31,6 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { requireStore, type Store } from '../store/index.ts'
-import { callEmbedder } from './call-embedder.ts'
 import { Catalog } from './catalog.ts'
 import { Documents } from './documents.ts'
 import { type Engine, embeddedEngine } from './engine.ts'
@@ -51,8 +50,9 @@ import {
 } from './hosted.ts'
 import { LiveTurns } from './live-turns.ts'
 import { closedError, Pool, type UseOptions } from './pool.ts'
-import { HostReads } from './reads.ts'
+import { HostReads, type RequestNotice } from './reads.ts'
 import { type Refusal, Refusals } from './refusals.ts'
+import { RequestNotices } from './request-notices.ts'
 import { Retention } from './retention.ts'
 import { StoreHealth } from './store-health.ts'
 import { isVisitor, type Trust, type TrustLevel } from './trust.ts'
@@ -99,11 +99,6 @@ export interface AgentSession extends AsyncDisposable {
   readonly release: () => Promise<void>
 }
 
-export interface RequestNotice {
-  readonly key: ContextKey
-  readonly requests: readonly RequestData[]
-}
-
 export interface HostShutdownOptions {
   /** The time that effects under way have to end. Default: 30 seconds. */
   readonly graceMs?: number
@@ -112,6 +107,11 @@ export interface HostShutdownOptions {
 const SHUTDOWN: OptionSet<HostShutdownOptions> = {
   place: 'host.shutdown()',
   options: { graceMs: { leastMs: 0 } },
+}
+
+const FORK: OptionSet<{ readonly to?: string; readonly at?: number }> = {
+  place: 'host.fork()',
+  options: { to: 'a text', at: 'a number' },
 }
 
 const HOST: OptionSet<HostConfig> = {
@@ -139,6 +139,9 @@ const HOST: OptionSet<HostConfig> = {
   foreign: { agent: 'agents: { name: … }', workflows: 'graphs', checkpointer: 'store' },
 }
 
+const MOST_OPEN = 1000
+const MOST_TURNS = 100
+
 export function createHost(config: HostConfig): Host {
   return new Host(config)
 }
@@ -155,6 +158,7 @@ export class Host {
   readonly #gate: Gate
   readonly #live = new LiveTurns()
   readonly #refusals: Refusals
+  readonly #notices: RequestNotices
   readonly #engine: Engine
   readonly #retention: Retention | undefined
   readonly #timer: Timer
@@ -165,25 +169,27 @@ export class Host {
   constructor(config: HostConfig) {
     checkOptions(config, HOST)
     requireStore('createHost()', config.store)
-    const { maxOpen = 1000, maxTurns = 100, maxWaiting = 1000 } = config
+    const { maxOpen = MOST_OPEN, maxTurns = MOST_TURNS, maxWaiting = 1000 } = config
     atLeast('maxOpen', maxOpen, 1)
     this.#config = config
     this.store = config.store
     this.#timer = config.timer ?? systemTimer
     this.#catalog = new Catalog(config)
     this.#refusals = new Refusals(config.onRefusal)
+    this.#notices = new RequestNotices(config.onRequest)
     this.documents = new Documents(config.store, config.ids ?? systemIds)
-    this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId))
+    const clock = config.clock ?? systemClock
+    this.reads = new HostReads(config.store, (contextId) => this.#catalog.find(contextId), clock)
     this.#pool = new Pool({
       open: (key) => this.#catalog.open(key),
       most: maxOpen,
       idleMs: config.idleMs ?? 300_000,
-      clock: config.clock ?? systemClock,
+      clock,
       timer: this.#timer,
     })
     const parts = { store: config.store, catalog: this.#catalog, pool: this.#pool, timer: this.#timer }
     this.#erasures = new Erasures(parts)
-    this.#health = new StoreHealth({ ...parts, clock: config.clock ?? systemClock })
+    this.#health = new StoreHealth({ ...parts, clock })
     this.#gate = new Gate(maxTurns, maxWaiting)
     this.#engine = config.engine ?? embeddedEngine()
     this.#retention = this.#retentionOf(config.ttlMs ?? {})
@@ -260,10 +266,12 @@ export class Host {
   start(): void {
     if (this.#state !== 'created') return
     this.#state = 'running'
+    const { maxTurns = MOST_TURNS, maxOpen = MOST_OPEN } = this.#config
     this.#engine.start({
       store: this.store,
       timer: this.#timer,
       isHosted: (contextId) => this.#catalog.find(contextId) !== undefined,
+      most: Math.min(maxTurns, maxOpen),
       drive: (key) => this.#drive(key),
     })
     this.#retention?.start()
@@ -311,9 +319,12 @@ export class Host {
     await this.#use(key, (hosted) => hosted.cancel(reason, turn), { isUrgent: true })
   }
 
-  /** The requests of a conversation that wait for an answer. */
+  /** The requests of a conversation that wait for an answer. One that is not open here is read, and not opened. */
   async requests(key: ContextKey): Promise<readonly RequestData[]> {
-    return this.#use(key, (hosted) => hosted.requests())
+    const checked = this.#catalog.checked(key)
+    return this.#pool.isOpen(checked)
+      ? this.#use(checked, (hosted) => hosted.requests())
+      : this.reads.requests(checked)
   }
 
   /** The requests of all conversations of an owner, a page at a time. */
@@ -321,14 +332,7 @@ export class Host {
     owner: Owner,
     page: { readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
-    const { heads, next } = await this.store.list({ owner, status: 'waiting', ...page })
-    const notices: RequestNotice[] = []
-    // One after the other: a page may have more conversations than may be open.
-    for (const { key } of heads.filter((head) => this.#catalog.find(head.key.contextId))) {
-      const requests = await this.requests(key)
-      if (requests.length > 0) notices.push({ key, requests })
-    }
-    return { notices, ...(next === undefined ? {} : { next }) }
+    return this.reads.openRequests(owner, page)
   }
 
   /** Throws `erased` or `invalid-option` if `events` would refuse the position. */
@@ -379,10 +383,9 @@ export class Host {
   }
 
   /** Creates a conversation from this one's history, up to its end or to entry `at`, and returns its id. */
-  async fork(
-    key: ContextKey,
-    { to, at }: { readonly to?: string; readonly at?: number } = {},
-  ): Promise<string> {
+  async fork(key: ContextKey, options: { readonly to?: string; readonly at?: number } = {}): Promise<string> {
+    checkOptions(options, FORK)
+    const { to, at } = options
     const checked = this.#catalog.checked(key)
     const contextId = to ?? this.newContextId(this.nameOf(key.contextId))
     if (this.nameOf(contextId) !== this.nameOf(key.contextId))
@@ -480,7 +483,7 @@ export class Host {
       const work = async (hosted: Hosted): Promise<void> => {
         const turn = this.#erasures.erasable(checked, await begin(hosted))
         begun.resolve(turn)
-        await this.#follow(checked, turn)
+        await this.#follow(hosted, checked, turn)
       }
       await this.#pool.use(checked, work, defined({ begunAfter: head?.erasedUpTo }))
     })
@@ -504,19 +507,14 @@ export class Host {
       this.#use(key, async (hosted) => {
         await hosted.drive((turn) => void this.#live.follow(key, turn))
         // A drive may run turns that nobody follows, so the journal says who is needed after it.
-        this.#notify(key, await hosted.requests())
+        await this.#notices.notify(hosted, key)
       }),
     )
   }
 
-  async #follow(key: ContextKey, turn: HostedTurn): Promise<void> {
+  async #follow(hosted: Hosted, key: ContextKey, turn: HostedTurn): Promise<void> {
     void turn.outcome.then((outcome) => this.#health.note(outcome))
     await this.#live.follow(key, turn)
-    this.#notify(key, (await turn.outcome).requests)
-  }
-
-  #notify(key: ContextKey, requests: readonly RequestData[]): void {
-    if (requests.length === 0) return
-    callEmbedder('onRequest', () => this.#config.onRequest?.({ key, requests }))
+    if ((await turn.outcome).requests.length > 0) await this.#notices.notify(hosted, key)
   }
 }

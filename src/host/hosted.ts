@@ -6,11 +6,14 @@ import type { Channels, Graph } from '../graph/index.ts'
 import type { ImportOptions } from '../journal/index.ts'
 import {
   type ContextKey,
+  checkOptions,
   defined,
   HoldfastError,
+  invalidOption,
   isObject,
   type Json,
   type JsonObject,
+  type OptionSet,
   quote,
   type RequestData,
   type TurnEvent,
@@ -181,7 +184,8 @@ export class HostedGraphConversation implements Hosted {
     })
   }
 
-  send(input: HostInput, { auth, key, metadata, after }: SendOptions): HostedTurn {
+  send(input: HostInput, { after, ...rest }: TurnRequestOptions): HostedTurn {
+    const { auth, key, metadata } = checkedForGraph(rest)
     const values = this.#values(input)
     const options = { ...this.#where, ...defined({ auth, key, metadata }), ...continuedAfter(after) }
     return this.#begin(() => this.#graph.stream(values, options))
@@ -258,6 +262,19 @@ export function replyOf(flow: HostedFlow, state: unknown): string | undefined {
     debugThrown('The function reply of a flow', error)
     return undefined
   }
+}
+
+const GRAPH_TURN: OptionSet<Omit<TurnRequestOptions, 'after'>> = {
+  place: 'host.send() to a graph or flow',
+  options: { auth: null, key: null, metadata: null, whileBusy: null },
+}
+
+/** Runs of a graph queue: another way would be promised and not kept. */
+function checkedForGraph<T extends Omit<TurnRequestOptions, 'after'>>(options: T): T {
+  checkOptions(options, GRAPH_TURN)
+  const { whileBusy = 'queue' } = options
+  if (whileBusy === 'queue') return options
+  throw invalidOption('whileBusy', `of a graph or flow is always "queue", not ${quote(whileBusy)}`)
 }
 
 function continuedAfter(turn: number | undefined): { readonly [CONTINUE_AFTER]?: number } {

@@ -3,7 +3,7 @@ export type { Documents, DocumentWrite, HostDocument } from './documents.ts'
 export type { EmbeddedEngineOptions, Engine, EnginePort } from './engine.ts'
 export { embeddedEngine } from './engine.ts'
 export type { EventsOptions, HostEvent } from './events.ts'
-export type { AgentSession, Host, HostConfig, HostShutdownOptions, RequestNotice } from './host.ts'
+export type { AgentSession, Host, HostConfig, HostShutdownOptions } from './host.ts'
 export { createHost } from './host.ts'
 export type {
   HostedAgent,
@@ -18,7 +18,13 @@ export type {
   SessionAgentConfig,
 } from './hosted.ts'
 export type { TakenDelta } from './pending-deltas.ts'
-export type { ConversationInfo, ConversationPage, HostReads, ListConversations } from './reads.ts'
+export type {
+  ConversationInfo,
+  ConversationPage,
+  HostReads,
+  ListConversations,
+  RequestNotice,
+} from './reads.ts'
 export type { Refusal } from './refusals.ts'
 export type { Trust, TrustDecision, TrustLevel, TrustPolicy, TrustRequest } from './trust.ts'
 export { isVisitor, VISITORS } from './trust.ts'

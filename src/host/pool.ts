@@ -71,6 +71,10 @@ export class Pool {
     this.#slots.set(name, slot)
   }
 
+  isOpen(key: ContextKey): boolean {
+    return this.#slots.has(keyText(key))
+  }
+
   /** True while somebody uses the conversation here. */
   isUsed(key: ContextKey): boolean {
     const slot = this.#slots.get(keyText(key))

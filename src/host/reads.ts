@@ -1,5 +1,7 @@
 /** Reads of conversations for protocols: heads, entries, messages, traces, states and artifacts. Opens and changes nothing. */
 import { Agent, type MessageQuery, viewsOf } from '../agent/index.ts'
+import type { Clock } from '../base/index.ts'
+import { openRequests } from '../drive/index.ts'
 import { loadSession, readTrace } from '../journal/index.ts'
 import {
   type ArtifactInfo,
@@ -12,6 +14,7 @@ import {
   type Owner,
   personsTexts,
   quote,
+  type RequestData,
   type TraceEntry,
   type Usage,
 } from '../protocol/index.ts'
@@ -19,6 +22,11 @@ import { type Head, type HeadStatus, type ReadRange, type Store, turnKey } from 
 import type { ArtifactContent } from '../tool/index.ts'
 import type { Named } from './catalog.ts'
 import { replyOf } from './hosted.ts'
+
+export interface RequestNotice {
+  readonly key: ContextKey
+  readonly requests: readonly RequestData[]
+}
 
 export interface ConversationInfo {
   readonly contextId: string
@@ -58,11 +66,13 @@ const TURNS_AT_ONCE = 20
 export class HostReads {
   readonly #store: Store
   readonly #find: (contextId: string) => Named | undefined
+  readonly #clock: Clock
 
   /** `find`: the agent or graph of a conversation; undefined if the host has none. */
-  constructor(store: Store, find: (contextId: string) => Named | undefined) {
+  constructor(store: Store, find: (contextId: string) => Named | undefined, clock: Clock) {
     this.#store = store
     this.#find = find
+    this.#clock = clock
   }
 
   /** Conversations of an owner, most recently active first. */
@@ -159,6 +169,28 @@ export class HostReads {
       })
     const where = { contextId: key.contextId, owner: key }
     return graph.toMermaid({ trace: await graph.trace(where) })
+  }
+
+  /** The stored requests that wait for an answer, oldest first. */
+  async requests(key: ContextKey): Promise<readonly RequestData[]> {
+    const session = await loadSession(this.#store, key)
+    return openRequests({ store: this.#store, key, session }, this.#clock.now())
+  }
+
+  /** The requests of all conversations of an owner, a page at a time. */
+  async openRequests(
+    owner: Owner,
+    page: { readonly limit?: number; readonly cursor?: string },
+  ): Promise<{ readonly notices: readonly RequestNotice[]; readonly next?: string }> {
+    const { heads, next } = await this.#store.list({ owner, status: 'waiting', ...page })
+    const hosted = heads.filter(({ key }) => this.#find(key.contextId) !== undefined)
+    const notices = await Promise.all(
+      hosted.map(async ({ key }) => ({ key, requests: await this.requests(key) })),
+    )
+    return {
+      notices: notices.filter(({ requests }) => requests.length > 0),
+      ...(next === undefined ? {} : { next }),
+    }
   }
 
   artifacts(key: ContextKey): Promise<readonly ArtifactInfo[]> {

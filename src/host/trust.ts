@@ -9,6 +9,7 @@ import type { PluginParts } from '../hook/index.ts'
 import {
   checkOptions,
   HoldfastError,
+  invalidOption,
   type JsonObject,
   type OptionSet,
   type Principal,
@@ -97,7 +98,7 @@ export class TrustRules {
       throw new HoldfastError('invalid-option', {
         message: `trust.decide must be a function or { model, system }, not ${shown(decide)}.`,
       })
-    for (const address of this.#policy.remotes ?? []) remoteStart(address)
+    checkLists(this.#policy, this.level)
   }
 
   /** True if some caller who is not authenticated may talk to the agent. */
@@ -169,6 +170,19 @@ export class TrustRules {
     if (!isPublic) return { decision: 'deny', reason: 'It is not for unknown callers' }
     return asks ? { decision: 'ask' } : undefined
   }
+}
+
+/** A list that does not count would let in everybody whom it leaves out. */
+function checkLists({ principals, remotes }: TrustPolicy, level: TrustLevel): void {
+  for (const [at, principal] of (principals ?? []).entries()) {
+    const place = `trust.principals[${at}]`
+    checkOptions(principal, { place, options: { tenant: 'a text', actor: 'a text' } })
+    if (principal.tenant === undefined) throw invalidOption(place, 'needs a tenant: { tenant, actor }')
+  }
+  for (const address of remotes ?? []) remoteStart(address)
+  for (const [name, list] of Object.entries({ principals, remotes }))
+    if (list !== undefined && level !== 'strict')
+      throw invalidOption(`trust.${name}`, `counts only with level: 'strict'; at '${level}' nobody reads it`)
 }
 
 const LEVELS: readonly unknown[] = ['open', 'careful', 'strict']

@@ -16,7 +16,7 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { callEmbedder } from './call-embedder.ts'
-import type { RequestNotice } from './host.ts'
+import type { RequestNotice } from './reads.ts'
 
 export interface WebhookOptions
   extends Pick<GuardedFetchOptions, 'allowOrigins' | 'ca' | 'resolve' | 'connect'> {
@@ -93,7 +93,7 @@ class Deliveries {
     this.#secret = signingSecret(options.secret, 'webhook()')
     this.#clock = options.clock ?? systemClock
     this.#timer = options.timer ?? systemTimer
-    if (!URL.canParse(options.url))
+    if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol))
       throw invalid('The url of webhook() must be an address, such as https://…')
   }
 

@@ -1,6 +1,13 @@
 /** Clear, prune and recreate (R15). Uses the fold: a store needs the position of the conversation. */
 import { processIdentity, systemIds } from '../base/index.ts'
-import { type ContextKey, checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  checkOptions,
+  defined,
+  HoldfastError,
+  keyText,
+  type OptionSet,
+} from '../protocol/index.ts'
 import {
   type Head,
   type PruneReceipt,
@@ -18,8 +25,8 @@ const PAGE = 200
 const PRUNE: OptionSet<{ keepTurns: number }> = { place: 'pruneContext()', options: { keepTurns: null } }
 
 /**
- * Clears the messages for prompts and transcripts; the journal keeps them. Rejects with `in-use` while a turn is open,
- * and with `owned` or `moved` if one begins meanwhile.
+ * Clears the messages for prompts and transcripts, with the requests that wait, those of sub-agents included; the journal keeps
+ * them. Rejects with `in-use` while a turn is open, and with `owned` or `moved` if one begins meanwhile.
  */
 export async function clearContext(store: Store, key: ContextKey, reason?: string): Promise<Receipt> {
   requireStore('clearContext()', store)
@@ -28,7 +35,7 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
     throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })
   if (head.status === 'running' || head.status === 'paused') throw turnOpen(key, head.turn)
   const { active = [] } = await loadSession(store, key)
-  return persist(store, {
+  const receipt = await persist(store, {
     key,
     id: systemIds.next('append'),
     since: head.seq,
@@ -40,6 +47,42 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
       { type: 'release', turn: 0, data: { reason: 'cleared' } },
     ],
   })
+  if (head.status === 'waiting') await clearWaitingBelow(store, key, { reason })
+  return receipt
+}
+
+export interface ClearBelow {
+  readonly reason: string | undefined
+  /** Chooses by the names below the conversation. Default: all. */
+  readonly isOver?: (name: string) => boolean
+}
+
+/**
+ * Clears the waiting conversations below one that waits no more: nobody could answer them, and they would be due for ever.
+ */
+export async function clearWaitingBelow(
+  store: Store,
+  { contextId, ...owner }: ContextKey,
+  { reason, isOver = () => true }: ClearBelow,
+): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ owner, parent: contextId, status: 'waiting', ...defined({ cursor }) })
+    for (const { key } of page.heads)
+      if (isOver(key.contextId.slice(contextId.length + 1))) await clearUnlessDriven(store, key, reason)
+    cursor = page.next
+  } while (cursor !== undefined)
+}
+
+const DRIVEN = ['in-use', 'owned', 'moved'] as const
+
+async function clearUnlessDriven(store: Store, key: ContextKey, reason: string | undefined): Promise<void> {
+  try {
+    await clearContext(store, key, reason)
+  } catch (error) {
+    const isDriven = DRIVEN.some((code) => HoldfastError.is(error, code))
+    if (!isDriven) throw error
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ export type { GraphEffect, GraphPosition, GraphTask, SeenInRun, TaskAnswer } fro
 export { INPUT_DROPPED, joined } from './graph-position.ts'
 export type { ChannelValue, GraphState } from './graph-state.ts'
 export { valueIn, withChanges, withUpdate } from './graph-state.ts'
-export { clearContext, pruneContext, recreateContext } from './history.ts'
+export { clearContext, clearWaitingBelow, pruneContext, recreateContext } from './history.ts'
 export type { ImportFormat } from './import/foreign.ts'
 export type { ImportReceipt, ImportRequest } from './import/import-context.ts'
 export { addImported, checkIdle, importContext, importEntries } from './import/import-context.ts'

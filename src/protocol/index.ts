@@ -73,6 +73,7 @@ export {
 } from './hook-table.ts'
 export type { Json, JsonObject } from './json.ts'
 export { boundedReplacer, canonical, isObject } from './json.ts'
+export { isKeyText, KEY_FORM } from './key-text.ts'
 export type {
   AssistantMessage,
   AssistantPart,

@@ -5,6 +5,7 @@
 
 import { HoldfastError } from './error.ts'
 import { isObject } from './json.ts'
+import { isKeyText, KEY_FORM } from './key-text.ts'
 import { nearestName } from './nearest-name.ts'
 import { quote } from './quote.ts'
 
@@ -16,6 +17,7 @@ type Least = { readonly least: number } | { readonly leastMs: number }
 
 type Kind =
   | 'a text'
+  | typeof KEY_FORM
   | 'a number'
   | 'an object'
   | 'a list'
@@ -39,6 +41,7 @@ export interface OptionSet<T> {
 
 const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
   'a text': (value) => typeof value === 'string' && value !== '',
+  [KEY_FORM]: isKeyText,
   'a number': (value) => typeof value === 'number' && !Number.isNaN(value),
   'an object': isObject,
   'a list': (value) => Array.isArray(value),

@@ -189,7 +189,7 @@ function unwritable(type: string, why: string, cause?: unknown): HoldfastError {
 
 function tooLarge(type: string, bytes: number): HoldfastError {
   return new HoldfastError('too-large', {
-    message: `A ${type} entry of ${bytes} bytes is over the limit of ${MAX_ENTRY_BYTES}. Keep the payload as blobs or artifact chunks and name them in the entry.`,
+    message: `The ${type} has ${bytes} bytes, and an entry at most ${MAX_ENTRY_BYTES}. Send less, or write large data into an artifact, piece by piece.`,
     details: { type, bytes, limit: MAX_ENTRY_BYTES },
   })
 }

@@ -10,8 +10,10 @@ import {
   type EntryType,
   HoldfastError,
   isInboxType,
+  isKeyText,
   isObject,
   type JsonObject,
+  KEY_FORM,
   keyText,
   type NewEntry,
   quote,
@@ -27,12 +29,6 @@ import type { AppendRequest, Head, RenewRequest } from './port.ts'
  */
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
-const MAX_KEY_LENGTH = 256
-/** Control, formatting and broken characters. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
-
-/** Fast path: most ids and keys are printable ASCII. */
-const PRINTABLE_ASCII = /^[ -~]+$/
 const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
 const STORE_TYPES: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
@@ -310,13 +306,7 @@ function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): v
 }
 
 function checkText(what: string, text: unknown): void {
-  const proper =
-    typeof text === 'string' &&
-    text.length > 0 &&
-    text.length <= MAX_KEY_LENGTH &&
-    (PRINTABLE_ASCII.test(text) || !UNPRINTABLE.test(text))
-  if (!proper)
-    throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} visible characters, not ${quote(text)}`)
+  if (!isKeyText(text)) throw misuse(`${what} must be ${KEY_FORM}, not ${quote(text)}`)
 }
 
 function misuse(why: string): HoldfastError {

@@ -143,6 +143,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<ReadyCall | undef
   }
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
+    run.abandon(callId)
     reject(
       run,
       call,

@@ -38,6 +38,18 @@ describe('the metadata of the config', () => {
   })
 })
 
+it.each(Array.from({ length: 24 }, (_, ticks) => ticks))(
+  'metadata that is saved while earlier metadata is being stored is stored, too, %d ticks later',
+  async (ticks) => {
+    const { agent, store } = bench({ script: ['One.'] })
+    await agent.executeTurn('Hi').outcome
+    const first = agent.saveState({ a: 1 })
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve()
+    await Promise.all([first, agent.saveState({ a: 2 })])
+    expect((await viewsOf(store).stateStore.load('talk'))?.metadata).toEqual({ a: 2 })
+  },
+)
+
 describe('the state store', () => {
   it('says paused, shutdown, and ready again after the next turn', async () => {
     const { agent, store } = bench({ script: ({ call }) => `Reply ${call}`, metadata: { plan: 'basic' } })
@@ -382,4 +394,9 @@ describe('await using', () => {
     )
     rmSync(folder, { recursive: true })
   })
+})
+
+it('an agent with a long name has turns', async () => {
+  const { agent } = bench({ script: ['One.'], name: 'n'.repeat(300) })
+  expect((await agent.executeTurn('Hi').outcome).text).toBe('One.')
 })

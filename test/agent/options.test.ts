@@ -145,11 +145,23 @@ describe('a turn', () => {
     [{ actorId: 'bob', auth: {} }, 'auth is set already: put actor and credentials into it.'],
     [{ whileBusy: 'stear' }, 'whileBusy must be queue, steer, interrupt or reject, not "stear".'],
     [{ signal: 5 }, 'signal must be an AbortSignal, not 5.'],
+    [{ key: 'k'.repeat(257) }, 'key must be a text of 1 to 256 visible characters, not "kkk'],
+    [{ key: 'a\nb' }, 'key must be a text of 1 to 256 visible characters, not "a\\nb".'],
     [null, 'executeTurn() takes options as an object, not null.'],
   ])('is not begun with %j', async (options, message) => {
     const { turn, error } = await run(options)
     expect([turn, error?.code]).toEqual([0, 'invalid-option'])
     expect(error?.message).toContain(message)
+  })
+
+  it('is not begun with a message that no entry can hold, and the error names what to do', async () => {
+    const { agent } = bench()
+    const { error } = await agent.executeTurn('x'.repeat(33 * 1024 * 1024)).outcome
+    expect(error).toEqual({
+      code: 'too-large',
+      message:
+        'The input has 34603069 bytes, and an entry at most 33554432. Send less, or write large data into an artifact, piece by piece.',
+    })
   })
 
   it('does not answer with options of a message', async () => {
@@ -186,8 +198,17 @@ describe('a run of a graph', () => {
     [{ recursionLimit: 5 }, 'has no "recursionLimit". Write limits: { steps } instead.'],
     [{ actorId: 'bob' }, 'has no "actorId". Write auth: { actor, credentials } instead.'],
     [{ abortSignal: 5 }, 'has no "abortSignal". Write signal instead.'],
+    [{ contextId: 'a', key: 'k'.repeat(257) }, 'key must be a text of 1 to 256 visible characters'],
   ])('is not begun with %j', async (options, message) => {
     await expect(flow().invoke({ n: 0 }, options as never)).rejects.toEqual(refused(message))
+  })
+
+  it('that has ended is not continued: it takes an input', async () => {
+    const counting = flow()
+    await counting.invoke({ n: 0 }, { contextId: 'a' })
+    await expect(counting.invoke(null, { contextId: 'a' })).rejects.toThrow(
+      'The last turn of a is complete: there is nothing to continue. Pass an input instead of null.',
+    )
   })
 
   it('is not asked about with an option that is not known', async () => {

@@ -5,7 +5,7 @@ import { Agent, type AgentConfig, agentTool, type Turn } from '../../src/agent/i
 import type { JsonObject, TurnEvent } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
-import { ask, defineTool, type Tool } from '../../src/tool/index.ts'
+import { ask, askUser, defineTool, type Tool } from '../../src/tool/index.ts'
 import { withAppend } from '../graph/recovery-cut.ts'
 import { decorate } from '../ownership/decorate.ts'
 
@@ -284,6 +284,43 @@ describe('a sub-agent whose caller has gone on without it', () => {
     await expect.poll(async () => (await store.read(below)).at(-1)?.type).toBe('release')
     expect((await store.head(below))?.wakeAt).toBe(undefined)
   })
+  const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+  it.each<[string, (agent: Agent, clock: ManualClock) => Promise<unknown>]>([
+    ['says something else', (agent) => agent.executeTurn('Never mind').outcome],
+    ['cancels', (agent) => agent.cancel()],
+    ['clears', (agent) => agent.clear()],
+    [
+      'never answers',
+      async (agent, clock) => {
+        clock.advance(WEEK_MS + 1)
+        while ((await agent.drive()).state === 'again');
+      },
+    ],
+  ])('stops waiting, and so does the one below it, when the person %s', async (_, goOn) => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const asks = { calls: [{ tool: 'ask_user', args: { question: 'Which?', options: ['a', 'b'] } }] }
+    const helps = callOf('helper', { message: 'Help' })
+    const tool = (agent: Parameters<typeof agentTool>[0]['agent']) =>
+      agentTool({ name: 'helper', description: 'Helps', agent })
+    const below = tool({ model: ScriptedModel.forever(asks), tools: [askUser()] })
+    const tools = [tool({ model: ScriptedModel.forever(helps), tools: [below] })]
+    const agent = new Agent({
+      contextId: 'c',
+      store,
+      clock,
+      tools,
+      model: new ScriptedModel([helps, 'Bye.']),
+    })
+    expect((await agent.executeTurn('Go').outcome).status).toBe('input-required')
+    const states = async () => (await store.scan({ limit: 10 })).map(({ status }) => status)
+    expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
+    await goOn(agent, clock)
+    await expect.poll(states).toEqual(['idle', 'idle', 'idle'])
+    clock.advance(WEEK_MS + 1)
+    expect(await store.due(10)).toEqual([])
+  })
+
   it('keeps its question when the message that would dismiss it loses the claim to the answer', async () => {
     const question = defineTool({
       name: 'question',

@@ -150,3 +150,10 @@ describe('the state store', () => {
     expect(await other.stateStore.list()).toEqual([])
   })
 })
+
+it('append() says what it takes', async () => {
+  const { messageStore } = viewsOf(memoryStore())
+  await expect(messageStore.append('a', undefined as never)).rejects.toThrow(
+    'append() takes a list of messages, not undefined.',
+  )
+})

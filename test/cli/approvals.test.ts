@@ -70,6 +70,23 @@ describe('an approval', () => {
     expect(coloured[8]).not.toContain('\x1b[3')
   })
 
+  it('of a call that may have happened is asked by Holdfast, between words', () => {
+    const prompt =
+      'write_to_file was started before with the same arguments, and nobody knows whether it happened. Run it again?'
+    const asked = questionOf({ ...approval('x.ts', {}), prompt }, sourceOf(approval('x.ts', {})), look)
+    expect(asked.lines.slice(3).map(String)).toEqual([
+      '  repeated │ write_to_file was started before with the same',
+      '           │ arguments, and nobody knows whether it',
+      '           │ happened. Run it again?',
+    ])
+    const own = questionOf(
+      { ...approval('x.ts', {}), prompt: `${prompt} Yes.` },
+      sourceOf(approval('x.ts', {})),
+      look,
+    )
+    expect(String(own.lines[3])).toContain('its text │')
+  })
+
   it('lets no preview act on the terminal or push the call off the screen', () => {
     const text = `+\x1b[2J\u202e\n${'+line\n'.repeat(100)}`
     const { lines, whole } = shown(approval('x.ts', { preview: { text } }))

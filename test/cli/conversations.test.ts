@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
-import { Agent } from '../../src/index.ts'
+import { Agent, LOCAL_OWNER } from '../../src/index.ts'
 import { flushLogs } from '../../src/observe/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -38,6 +38,19 @@ describe.concurrent('conversations', () => {
         .join(' '),
     )
     expect(facts.toSorted()).toEqual(['a site 2 waiting', 'both site 1 idle', 'both tired 1 max-iterations'])
+  })
+
+  it('with a turn that has not ended are open: nobody may drive it', async () => {
+    const own = folders.make()
+    await site(['run', '--context', 'x', 'hello'], { cwd: own })
+    const store = sqliteStore(join(own, 'data', 'holdfast.db'))
+    const key = { ...LOCAL_OWNER, contextId: 'site:x' }
+    const { seq = 0 } = (await store.head(key)) ?? {}
+    const entries = [{ type: 'turn.start', turn: 2, data: { principal: LOCAL_OWNER } }]
+    const claim = { driver: '1@gone', leaseMs: 1000 }
+    await store.append({ key, id: 'crash', since: seq, claim, entries })
+    await store.close()
+    expect((await site(['sessions'], { cwd: own })).stdout).toMatch(/x +site +2 .* open\n$/)
   })
 
   it('are listed as JSON, also those of one agent', async () => {
@@ -199,7 +212,9 @@ turn 2 · input-required · TOKENS
     expect((await site(['sessions', '--json'], { cwd: own })).stdout).toBe('[]\n')
     const again = await site(['run', '--context', 'x', 'hello'], { cwd: own })
     expect(again.code).toBe(1)
-    expect(again.stderr).toContain('erased')
+    expect(again.stderr).toContain(
+      '✗ The conversation was erased, and its id stays refused. Begin another one: with --context and a new ID',
+    )
   })
 })
 

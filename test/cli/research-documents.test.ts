@@ -1,5 +1,5 @@
 /** `holdfast research add | list | remove`. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inProcess } from './in-process.ts'
@@ -26,6 +26,15 @@ describe('documents', () => {
       stderr: 'No documents yet. holdfast research add FILES adds some.\n',
     })
     expect((await research('list', '--json')).stdout).toBe('[]\n')
+  })
+
+  it('that do not exist make no corpus', async () => {
+    expect(await research('add', 'nope.pdf')).toEqual({
+      code: 1,
+      stdout: 'Added 0 documents with 0 passages; 0 unchanged, 1 skipped.\n',
+      stderr: 'skipped nope.pdf: There is no such file.\n',
+    })
+    expect(existsSync(join(cwd, '.holdfast'))).toBe(false)
   })
 
   it('are added from files and folders, and those that cannot be read are named', async () => {

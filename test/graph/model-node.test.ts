@@ -274,6 +274,12 @@ it('an output schema is refused', () => {
   )
 })
 
+it('an option of rounds is refused', () => {
+  expect(() => modelNode({ toolConcurrency: 1 } as never)).toThrow(
+    'toolConcurrency cannot be set for modelNode(), which runs no calls: give it to toolNode()',
+  )
+})
+
 function partIds(content: unknown): readonly string[] {
   return (content as readonly { readonly toolCallId?: string }[]).flatMap(
     ({ toolCallId }) => toolCallId ?? [],

@@ -469,6 +469,11 @@ it('a call with a credential in its arguments is refused: the state keeps none',
 
 it.each([
   ['a model', { model: 'openai/gpt-4.1-mini' }, 'model cannot be set for toolNode(), which calls no model'],
+  [
+    'a window',
+    { tools: [], maxMessages: 5 },
+    'maxMessages cannot be set for toolNode(), which calls no model',
+  ],
   ['no config', undefined, 'toolNode() takes { tools }.'],
   ['no tools', { tools: 5 }, 'tools must be a list of tools'],
 ])('%s is refused where the node is made', (_, config, message) => {

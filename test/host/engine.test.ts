@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type EnginePort, embeddedEngine } from '../../src/host/index.ts'
+import { createHost, type EnginePort, embeddedEngine } from '../../src/host/index.ts'
 import { memoryStore } from '../../src/index.ts'
-import { ManualClock } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 
 const key = { tenant: 'acme', actor: 'ann', contextId: 'a:1' }
 
@@ -27,6 +27,7 @@ async function engineOf(pollMs: number) {
     store: Object.assign(Object.create(store) as typeof store, { due }),
     timer: clock,
     isHosted: () => true,
+    most: 10,
     drive: () => {
       drives += 1
       return new Promise((_, reject) => {
@@ -71,4 +72,29 @@ test('a conversation whose drive failed is driven again a second after the failu
   expect(drives()).toBe(3)
   await fail()
   await engine.stop()
+})
+
+test('what earlier processes left takes no place of messages that wait, and goes on as soon as there is one', async () => {
+  const store = memoryStore()
+  const keys = Array.from({ length: 6 }, (_, at) => ({ ...key, contextId: `a:${at}` }))
+  for (const each of keys) {
+    const inbox = [{ type: 'input', key: 'm', data: { message: 'Left' } }] as const
+    await store.append({ key: each, id: 'a', since: 0, inbox })
+  }
+  const begun = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const model = new ScriptedModel(async () => {
+    begun.resolve()
+    await held.promise
+    return 'Done.'
+  })
+  const engine = embeddedEngine({ pollMs: 600_000 })
+  const host = createHost({ store, agents: { a: { model } }, engine, maxTurns: 1, maxWaiting: 1 })
+  host.start()
+  await begun.promise
+  const sent = host.send({ ...key, contextId: 'a:new' }, 'Hi')
+  held.resolve()
+  expect((await (await sent).outcome).text).toBe('Done.')
+  await expect.poll(async () => (await store.due(10)).length).toBe(0)
+  await host.shutdown()
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { pruneContext } from '../../src/entry/operate.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { createHost, type HostEvent } from '../../src/host/index.ts'
-import { defineTool, memoryStore } from '../../src/index.ts'
+import { askUser, defineTool, memoryStore } from '../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
 
@@ -208,6 +208,72 @@ describe('a host', () => {
     ).resolves.toMatchObject({ error: { code: 'forbidden' } })
     const answered = await host.answer(key('a:1'), { [request?.requestId ?? '']: true })
     expect((await answered.outcome).text).toBe('Done.')
+  })
+
+  test('reports the open requests once, however often the message is sent, and reads them with a full house', async () => {
+    const gate = Promise.withResolvers<void>()
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Holds',
+      input: z.object({}),
+      run: () => gate.promise.then(() => 'ok'),
+    })
+    const asked = { calls: [{ tool: 'ask_user', args: { question: 'Which?' } }] }
+    const notices: string[] = []
+    const host = createHost({
+      store: memoryStore(),
+      maxOpen: 1,
+      agents: {
+        asks: { model: new ScriptedModel([asked, 'Good.']), tools: [askUser()] },
+        holds: {
+          model: new ScriptedModel([{ calls: [{ tool: 'hold', args: {} }] }, 'Done.']),
+          tools: [hold],
+        },
+      },
+      onRequest: ({ requests }) => notices.push(...requests.map(({ prompt }) => prompt)),
+    })
+    const send = async () => (await host.send(key('asks:1'), 'Hi', { key: 'k' })).outcome
+    await Promise.all([send(), send()])
+    await send()
+    await until('an idle host', () => host.load.running === 0)
+    expect(notices).toEqual(['Which?'])
+    const holding = await host.send(key('holds:1'), 'Hi')
+    const [open, ...others] = (await host.openRequests(OWNER)).notices
+    expect(others).toEqual([])
+    expect(open?.requests.map(({ prompt }) => prompt)).toEqual(['Which?'])
+    expect(await host.requests(key('asks:1'))).toEqual(open?.requests)
+    gate.resolve()
+    await holding.outcome
+    await host.shutdown()
+  })
+
+  test('refuses options that nobody would read', async () => {
+    const store = memoryStore()
+    const model = ScriptedModel.forever('Hi.')
+    const flow = graph({ state: { n: value<number>() } })
+      .addNode('count', () => ({ n: 1 }))
+      .addEdge(START, 'count')
+      .addEdge('count', END)
+      .compile({ store })
+    for (const more of [{ store }, { owner: OWNER }, { contextId: 'x' }, { allow: () => true }]) {
+      const field = Object.keys(more).join('')
+      const message = `${field} of the agent "a" is set by the host: leave it out.`
+      expect(() => createHost({ store, agents: { a: { model, ...more } } })).toThrow(message)
+      const made = createHost({ store, agents: { a: () => ({ model, ...more }) } })
+      await expect(made.send(key('a:1'), 'Hi')).rejects.toThrow(message)
+    }
+    const host = createHost({ store, agents: { a: { model } }, graphs: { flow } })
+    const toGraph = (options: object) => host.send(key('flow:1'), { n: 0 }, options)
+    await expect(toGraph({ whileBusy: 'steer' })).rejects.toThrow(
+      'whileBusy of a graph or flow is always "queue"',
+    )
+    await expect(toGraph({ keey: 'x' })).rejects.toThrow('has no "keey". Did you mean key?')
+    await expect(host.fork(key('a:1'), { att: 1 } as never)).rejects.toThrow('host.fork() has no "att"')
+    const events = (options: object) => host.events(key('a:1'), options).next()
+    await expect(events({ sinc: 1 })).rejects.toThrow('host.events() has no "sinc". Did you mean since?')
+    await expect(events({ since: 1.5 })).rejects.toThrow('since must be a whole number')
+    await expect(events({ since: -1 })).rejects.toThrow('since must be a number from 0 on')
+    await host.shutdown()
   })
 
   test('bounds turns and waiting messages, and refuses the rest without storing it', async () => {

@@ -158,6 +158,14 @@ describe('trust', () => {
     ['closed', "trust must be 'open', 'careful', 'strict' or an object"],
     [{ levle: 'open' }, 'level'],
     [{ remotes: ['agents.example'] }, 'is no address'],
+    [{ remotes: ['https://agents.example'] }, "trust.remotes counts only with level: 'strict'"],
+    [lists, "trust.principals counts only with level: 'strict'; at 'careful' nobody reads it"],
+    [{ level: 'strict', principals: ['acme'] }, 'trust.principals[0] takes options as an object, not "acme"'],
+    [{ level: 'strict', principals: [{ actor: 'eve' }] }, 'trust.principals[0] needs a tenant'],
+    [
+      { level: 'strict', principals: [{ tenant: 'acme', actro: 'eve' }] },
+      'trust.principals[0] has no "actro". Did you mean actor?',
+    ],
   ])('bad trust %j is refused', (trust, message) => {
     expect(() => hostWith(trust as Trust)).toThrow(message)
   })

@@ -143,6 +143,7 @@ describe('a webhook', () => {
   test('needs a long secret and an address', () => {
     expect(() => webhook({ url: 'https://a.example', secret: 'short' })).toThrow('32 bytes')
     expect(() => webhook({ url: 'https://a.example', secret: 'whsec_AAAA' })).toThrow('32 bytes')
-    expect(() => webhook({ url: 'nowhere', secret: SECRET })).toThrow('must be an address')
+    for (const url of ['nowhere', 'ftp://a.example'])
+      expect(() => webhook({ url, secret: SECRET })).toThrow('must be an address')
   })
 })

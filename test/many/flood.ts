@@ -38,7 +38,7 @@ export interface FloodReport {
 const REFUSED: Readonly<Partial<Record<Kind, string>>> = {
   reused: 'key-reused',
   large: 'too-large',
-  'bad-key': 'invalid-entry',
+  'bad-key': 'invalid-option',
   'bad-message': 'invalid-option',
 }
 

@@ -13,7 +13,7 @@ const LARGE = 'x'.repeat(MAX_ENTRY_BYTES + 1)
 const BAD: readonly { name: string; message: string; key: string; code: string }[] = [
   { name: 'a key that was used for something else', message: 'other', key: 'used', code: 'key-reused' },
   { name: 'more than an entry can hold', message: LARGE, key: 'large', code: 'too-large' },
-  { name: 'a key that no journal can hold', message: 'odd', key: 'a\u0000b', code: 'invalid-entry' },
+  { name: 'a key that no journal can hold', message: 'odd', key: 'a\u0000b', code: 'invalid-option' },
 ]
 
 function agentOn(store: Store): Agent {

@@ -11,7 +11,7 @@ import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext,
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
-import { exitCodeFor, wrongUsage } from '../refusal.ts'
+import { exitCodeFor, failureText, wrongUsage } from '../refusal.ts'
 import { type RequestSource, requestSource } from '../request-source.ts'
 import { isTask } from '../task/task-options.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
@@ -169,7 +169,7 @@ class RunReporter {
     const continueTurn = this.#command('--continue')
     if (reason === 'failed') {
       const again = turn === 0 ? [] : [dim(`  to try again: ${continueTurn}`)]
-      return [red(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`), ...again]
+      return [red(`✗ ${oneLine(failureText(error))}`), ...again]
     }
     if (reason === 'cancelled') return [dim('— cancelled')]
     if (reason === 'max-iterations' || reason === 'limit')

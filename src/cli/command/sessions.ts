@@ -83,7 +83,9 @@ export function sessionLines(heads: readonly Head[], look: SessionLook): Styled[
   return tableLines([['ID', 'AGENT', 'TURNS', 'ACTIVE', 'STATUS'], ...rows], columns)
 }
 
+/** `running` in a head says that a turn is open: its process may be gone. */
 function statusText({ status, outcome }: Head): string {
+  if (status === 'running') return 'open'
   return status === 'idle' && outcome !== undefined && outcome !== 'stop' ? outcome : status
 }
 

@@ -19,9 +19,11 @@ import { counted, cut, oneLine } from '../terminal/text.ts'
 import { corpusPath } from './open-corpus.ts'
 
 export async function addDocuments(context: CommandContext): Promise<number> {
-  const { args, cwd, out, err } = context
+  const { args, cwd, err } = context
   const paths = args.words.slice(1).map((path) => resolve(cwd, homePath(path)))
   if (paths.length === 0) throw wrongUsage('Name files or folders: holdfast research add FILES….')
+  const isNew = !existsSync(await corpusPath(context))
+  if (isNew && !paths.some((path) => existsSync(path))) return reportMissing(context, paths)
   const corpus = sqliteCorpus(await corpusPath(context, 'create'))
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
@@ -33,9 +35,7 @@ export async function addDocuments(context: CommandContext): Promise<number> {
       onProgress: (progress) => line.show(progress),
     })
     line.clear()
-    if (args.has('json')) out.json(report)
-    else printReport(context, report)
-    return report.skipped.length === 0 ? EXIT.done : EXIT.failed
+    return reported(context, report)
   } catch (error) {
     line.clear()
     if (!stop.signal.aborted) throw error
@@ -45,6 +45,20 @@ export async function addDocuments(context: CommandContext): Promise<number> {
     process.off('SIGINT', interrupt)
     await corpus.close()
   }
+}
+
+/** A mistyped path makes no corpus: an empty one would count as documents to search. */
+function reportMissing(context: CommandContext, paths: readonly string[]): number {
+  const skipped = [...new Set(paths)].map(
+    (source): SkippedSource => ({ source, code: 'unreadable', reason: 'There is no such file.' }),
+  )
+  return reported(context, { added: [], unchanged: [], skipped, ignored: [] })
+}
+
+function reported(context: CommandContext, report: AddReport): number {
+  if (context.args.has('json')) context.out.json(report)
+  else printReport(context, report)
+  return report.skipped.length === 0 ? EXIT.done : EXIT.failed
 }
 
 const MOST_NAMED = 10

@@ -19,6 +19,7 @@ import type { RequestSource } from '../request-source.ts'
 import { toolText } from './call-line.ts'
 import { previewOf } from './preview-lines.ts'
 import { cut, hardWrap, trimBlank } from './text.ts'
+import { wrapText } from './word-wrap.ts'
 
 export interface QuestionLook {
   readonly columns: number
@@ -59,7 +60,7 @@ export function questionOf(request: RequestData, source: RequestSource, look: Qu
     ...(tools.length === 0
       ? []
       : [field('asked by', cut(tools.map(toolText).join(' › '), fitting.columns - LABEL - 2))]),
-    ...(isUsual(request.prompt, approves) ? [] : barred(`${INDENT}its text`, request.prompt, fitting)),
+    ...promptRows(request, approves, fitting),
     ...preview.lines,
     ...grantRows(request, fitting.columns),
   ]
@@ -119,7 +120,8 @@ function plainQuestion(
 /** Text of a tool or a model: each row begins with a bar, so that none looks like a row of the terminal. */
 function barred(label: string, text: string, { columns, rows: most }: QuestionLook): Styled[] {
   const width = label.length + 3
-  const rows = hardWrap(visibleLines(trimBlank(text)).replaceAll('\t', '  '), Math.max(8, columns - width))
+  const room = Math.max(8, columns - width)
+  const rows = wrapText(trimBlank(text), room).flatMap((row) => hardWrap(visibleLines(row), room))
   const left = rows.length - Math.min(MOST_TEXT_ROWS, most)
   const kept = left > 1 ? rows.slice(0, rows.length - left) : rows
   const cutOff = left > 1 ? [dim(`… ${left} more lines`)] : []
@@ -150,6 +152,27 @@ function argumentRows(
   const shown = [...first, ...last].reduce((sum, row) => sum + row.length, 0)
   const left = (args.length - shown).toLocaleString('en-US')
   return { lines: [...first, cut(`… ${left} characters left out …`, width), ...last], isCut: true }
+}
+
+/** The text that asks, unless it only repeats the call above it. */
+function promptRows(
+  { prompt }: RequestData,
+  approves: NonNullable<RequestSource['approves']>,
+  look: QuestionLook,
+): Styled[] {
+  if (isUsual(prompt, approves)) return []
+  return barred(`${INDENT}${isRepeat(prompt, approves.tool) ? 'repeated' : 'its text'}`, prompt, look)
+}
+
+/** True for the runtime's question about a call that may have happened before. */
+function isRepeat(prompt: string, tool: string): boolean {
+  const asks = `${tool} was started before with the same arguments, and `
+  return (
+    prompt.startsWith(asks) &&
+    /^(nobody knows whether it happened|its result came meanwhile: [a-z-]+)\. Run it again\?$/.test(
+      prompt.slice(asks.length),
+    )
+  )
 }
 
 /** True for the runtime's default question: it only repeats the call above it. */

@@ -4,6 +4,7 @@
  */
 import type { Json, TurnEvent, TurnOutcome } from 'holdfast'
 import { cyan, dim, type Paint, red, type Styled, styled, yellow } from 'holdfast/terminal'
+import { failureText } from '../refusal.ts'
 import { argumentsText, callLines, callRows, progressText, toolText } from './call-line.ts'
 import { ResultLine } from './result-line.ts'
 import type { Screen } from './screen.ts'
@@ -121,7 +122,7 @@ export class TurnPrinter {
   end(outcome: TurnOutcome): void {
     this.stop()
     const { reason, error, limit } = outcome
-    if (reason === 'failed') this.#print(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`, red)
+    if (reason === 'failed') this.#print(`✗ ${oneLine(failureText(error))}`, red)
     if (reason === 'cancelled') this.#print('— cancelled', dim)
     if (reason === 'max-iterations' || reason === 'limit')
       this.#print(`— stopped by the limit on ${limit ?? 'iterations'}; type /continue`, yellow)
