@@ -197,10 +197,10 @@ export class Conversation {
     return this.turn
   }
 
-  /** Resolves when every request of this process is done, here or elsewhere. */
+  /** Resolves when every request of this process is done, here or elsewhere, or waits for a paused turn. */
   async whenIdle(): Promise<void> {
     await this.#entering
-    await this.#pump.ended()
+    await this.#pump.settled()
   }
 
   /** Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. */
@@ -214,8 +214,10 @@ export class Conversation {
     await this.#refresh()
     const { journal, ownership } = this.driver
     const { open, parked, turn } = journal.session
-    if (open !== undefined) await ownership.post([this.cancelPost(open.turn, reason)])
-    else if (first !== undefined) await this.#cancelTurn(first, reason)
+    if (open !== undefined) {
+      await ownership.post([this.cancelPost(open.turn, reason)])
+      this.#pump.call()
+    } else if (first !== undefined) await this.#cancelTurn(first, reason)
     else if (parked !== undefined) {
       await ownership.post([this.cancelPost(turn, reason)])
       this.#pump.start()
@@ -260,8 +262,8 @@ export class Conversation {
   }
 
   /**
-   * The newest turn, replayed from the journal; undefined if there has been none. An open turn is followed, or taken
-   * over if it has no driver, unless it was paused. `refusal`: the reason why that cannot be done here.
+   * The newest turn, replayed from the journal; undefined if there has been none. An open turn is followed, and taken
+   * over if it has no driver, but not if it was paused. `refusal`: the reason why that cannot be done here.
    */
   async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
@@ -271,7 +273,8 @@ export class Conversation {
     const subscription = await this.#replay(number)
     if (subscription.turn.isEnded) return subscription.turn
     if (refusal !== undefined) subscription.refuse(refusal)
-    else if (closed !== 'paused') this.#pump.start()
+    else if (closed === 'paused') this.#pump.follow()
+    else this.#pump.start()
     return subscription.turn
   }
 
@@ -283,7 +286,8 @@ export class Conversation {
 
   /** Drives by one model call or one round of tools; not between `stop` and `attach`. */
   async drive(): Promise<DriveResult> {
-    await this.whenIdle()
+    await this.#entering
+    await this.#pump.finished()
     await this.#refresh()
     for (;;) {
       if (this.#pump.isHalted) return { state: 'done' }
@@ -474,6 +478,7 @@ export class Conversation {
     // A turn that has not begun is cancelled as soon as it begins.
     if (subscription.number === undefined) subscription.whenKnown((turn) => void post(turn).catch(() => {}))
     else await post(subscription.number)
+    this.#pump.call()
   }
 
   async #stepManually(turn: Turn): Promise<TurnStep> {

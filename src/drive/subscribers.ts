@@ -178,23 +178,27 @@ export class Subscribers {
     if (this.isStarted) await this.catchUp()
     for (;;) {
       await ownership.flush()
-      const before = this.#published
-      const entries = await ownership.betweenWrites(() => readTurn(this.#store, this.#key, number))
-      // Entries that were buffered meanwhile are published already, and not read.
+      // Buffered entries are published already, and not read.
       if (ownership.journal.hasUnsaved) continue
-      const end = entries.find(({ type, turn }) => type === 'turn.end' && turn === number)
-      if (before !== this.#published && end === undefined) continue
-      // Later entries are published to every subscription. No wait for the end of a turn that has ended.
-      const last = end?.seq ?? before ?? Number.POSITIVE_INFINITY
-      if (before !== undefined && last > before) {
-        await this.catchUp()
-        continue
-      }
-      const own = entries.filter(({ turn, seq }) => turn === number && seq <= last)
-      const events = own.map((entry) => eventOf(entry))
-      subscription.follow(number, events, isOver ? [] : [...this.#openRequests.values()])
+      const newest = this.#newest
+      const { length } = newest
+      const own = await this.#readPublished(number)
+      // A turn that ended meanwhile is read again, with its end.
+      if (newest !== this.#newest && !own.some(({ type }) => type === 'turn.end')) continue
+      const later = newest === this.#newest ? newest.slice(length) : []
+      const requests = isOver ? [] : [...this.#openRequests.values()]
+      subscription.follow(number, [...own.map((entry) => eventOf(entry)), ...later], requests)
       return
     }
+  }
+
+  /** The entries of a turn that are published now. Its owner may write on: later ones are published as they come. */
+  async #readPublished(number: number): Promise<readonly Entry[]> {
+    const [to, store] = [this.#published, this.#store]
+    const read: Store['read'] = (key, range) => store.read(key, to === undefined ? range : { ...range, to })
+    const { ownership } = this.#driver()
+    const entries = await ownership.betweenWrites(() => readTurn({ read }, this.#key, number))
+    return entries.filter(({ turn }) => turn === number)
   }
 
   /** Publishes a running turn to one subscription from its beginning, whenever publication began. */
