@@ -359,13 +359,17 @@ export class Conversation {
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
           attachCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
-        // Callers of other turns wait while one is stepped manually (C1).
-        if (isManual && this.#hasOpenCaller()) this.#pump.start()
+        if (isManual) queueMicrotask(() => this.#startForOthers())
       },
     })
     const subscription = new TurnSubscription({ turn, ...about })
     this.#subscribers.subscriptions.add(subscription)
     return subscription
+  }
+
+  /** Callers of other turns wait while one is stepped manually. Not in its tick: all may be refused in it. */
+  #startForOthers(): void {
+    if (this.#hasOpenCaller()) this.#pump.start()
   }
 
   /** Saves buffered entries, because another process waits for the conversation. */
