@@ -16,7 +16,7 @@ import { checkAllowed, principalOf } from './auth.ts'
 import { attachCause } from './cause.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
-import type { DriverOptions, PendingWork } from './driver-options.ts'
+import type { DriverOptions } from './driver-options.ts'
 import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { callerPosts, isCallerError, Outbox } from './outbox.ts'
@@ -65,6 +65,7 @@ export class Conversation {
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),
+      continuing: () => this.#toContinue()?.continuing,
       mayCarry: () => this.driver.mayCarry,
       opening: () => this.driver.opening,
       isWaiting: (posted) => isUntaken(options, posted),
@@ -77,7 +78,7 @@ export class Conversation {
       ...options,
       telemetry,
       ...publishTo(subscribers, telemetry, () => session().turn),
-      pending: this.#pending(),
+      pending: this.#outbox,
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
     })
@@ -88,29 +89,13 @@ export class Conversation {
     return {
       hasOpenCaller: () => this.#hasOpenCaller(),
       arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
-      hasPending: () => this.#hasPending(),
+      hasPending: () => !this.#outbox.isEmpty,
       hasPosts: () => this.#outbox.queued.length > 0,
       isManual: () => this.#isManual(),
       redirectToOwner: () => this.#redirectToOwner(),
       reportFailure: (error) => this.#reportFailure(error),
       refuseAll: (error) => this.#refuseAll(error),
     }
-  }
-
-  #pending(): PendingWork {
-    const outbox = this.#outbox
-    return {
-      isEmpty: () => !this.#hasPending(),
-      continuing: () => this.#toContinue()?.continuing,
-      carry: () => outbox.carry(),
-      stored: () => outbox.stored(),
-      returned: (error) => outbox.returned(error),
-      postNow: () => outbox.postQueued(),
-    }
-  }
-
-  #hasPending(): boolean {
-    return this.#outbox.queued.length > 0 || this.#toContinue() !== undefined
   }
 
   /** The first request to continue without a new input for which no turn has begun. */

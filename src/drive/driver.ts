@@ -32,7 +32,7 @@ import {
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
 import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
-import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
+import type { DriverOptions, PendingWork, Progress } from './driver-options.ts'
 import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
@@ -73,7 +73,7 @@ export class Driver {
 
   constructor(options: DriverOptions) {
     this.#options = options
-    this.#pending = options.pending ?? NO_PENDING_WORK
+    this.#pending = options.pending
     const onEntry: DriverOptions['onEntry'] = (entry, how) => this.#onEntry(entry, how)
     this.ownership = new Ownership({ ...options, onEntry }, (why) => this.#lose(why))
     this.#heartbeat = new Heartbeat({
@@ -161,7 +161,7 @@ export class Driver {
     const { ownership } = this
     if (ownership.isOwner && this.hasWork) await ownership.releaseIdle()
     if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
-    if (!this.#isUntouched) await this.#pending.postNow()
+    if (!this.#isUntouched) await this.#pending.postQueued()
     const posts = this.#pending.carry()
     const loop = this.#loop(posts)
     try {
@@ -172,7 +172,7 @@ export class Driver {
       await this.#closeLoop(loop, error)
       if (posts.length === 0 || !isCallerError(error)) throw error
       ownership.refused()
-      await this.#pending.postNow()
+      await this.#pending.postQueued()
       return ON
     }
   }
@@ -400,7 +400,7 @@ export class Driver {
 
   /** True if there is a turn to open or to continue. */
   get hasWork(): boolean {
-    if (!this.#pending.isEmpty() || !this.journal.isInboxEmpty) return true
+    if (!this.#pending.isEmpty || !this.journal.isInboxEmpty) return true
     return this.journal.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }
 
@@ -438,7 +438,7 @@ export class Driver {
       abandoned,
       thrown,
       telemetry,
-      continuing: this.#pending.continuing(),
+      continuing: this.#pending.continuing,
       view: new LoopView(this.ownership, posts, clock.now()),
       cancelled: cancel.signal,
       cancelledOrLost: interrupt.signal,
