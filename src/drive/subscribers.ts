@@ -15,7 +15,7 @@ import { prunedTurnError } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 /** The driver of this process, as its subscribers need it. */
-interface DrivingHere {
+export interface DrivingHere {
   /** Receives every entry that was read from the journal, before it is published. */
   follow(entry: Entry): void
   readonly ownership: {
@@ -25,11 +25,6 @@ interface DrivingHere {
     flush(): Promise<void>
     readonly journal: { readonly hasUnsaved: boolean }
   }
-}
-
-const NOTHING_DRIVEN: DrivingHere = {
-  follow: () => {},
-  ownership: { betweenWrites: (read) => read(), flush: async () => {}, journal: { hasUnsaved: false } },
 }
 
 interface QueuedEntry {
@@ -57,10 +52,7 @@ export class Subscribers {
 
   #isCompleting = false
 
-  constructor(
-    { store, key }: { store: Store; key: ContextKey },
-    driver: () => DrivingHere = () => NOTHING_DRIVEN,
-  ) {
+  constructor({ store, key }: { store: Store; key: ContextKey }, driver: () => DrivingHere) {
     this.#store = store
     this.#key = key
     this.#driver = driver

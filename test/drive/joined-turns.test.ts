@@ -7,6 +7,7 @@ import type { Entry } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { KEY } from '../turn/kit.ts'
+import { nothingDriven } from './nothing-driven.ts'
 import { withMethods } from './refusing-store.ts'
 
 const START = { type: 'turn.start', turn: 1, data: { principal: { tenant: 't', actor: 'a' } } }
@@ -29,7 +30,7 @@ async function openTurn() {
     if (range?.turn !== undefined) await onRead()
     return found
   }
-  const subscribers = new Subscribers({ store: withMethods(inner, { read }), key: KEY })
+  const subscribers = new Subscribers({ store: withMethods(inner, { read }), key: KEY }, nothingDriven)
   subscribers.startFrom(2, [])
   const turn = new Turn({
     cancel: () => Promise.resolve(),
