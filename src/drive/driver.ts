@@ -30,7 +30,6 @@ import {
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
-import { mayBuffer } from './buffering.ts'
 import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
 import type { DriverOptions, PendingWork, Progress } from './driver-options.ts'
 import { EffectResults } from './effect-results.ts'
@@ -257,10 +256,8 @@ export class Driver {
   #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
     if (entries.length === 0) return undefined
     const { ownership } = this
-    const isDurable = this.#options.autoSave || !mayBuffer(entries) || !this.#isDriving(loop)
-    if (isDurable || !ownership.mayBuffer) return ownership.append(entries)
-    ownership.buffer(entries)
-    return undefined
+    const isBuffered = !this.#options.autoSave && this.#isDriving(loop) && ownership.buffer(entries)
+    return isBuffered ? undefined : ownership.append(entries)
   }
 
   #advanced(loop: Loop, { next }: Batch): MaybePromise<Progress> {

@@ -227,14 +227,9 @@ export class Ownership {
     })
   }
 
-  /** True if the next append will have the entries that are buffered now (W5). */
-  get mayBuffer(): boolean {
-    return !this.#isAppending && this.#unclearAppend === undefined
-  }
-
-  /** Buffers entries of the owner until the next append. */
-  buffer(entries: readonly NewEntry[]): void {
-    this.journal.buffer(entries)
+  /** Buffers entries of the owner until the next append. False if that may not be (W5, R3). */
+  buffer(entries: readonly NewEntry[]): boolean {
+    return !this.#isAppending && this.#unclearAppend === undefined && this.journal.buffer(entries)
   }
 
   /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
