@@ -13,6 +13,7 @@ import {
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
+import { cancelNumber } from './cancel-number.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions } from './driver-options.ts'
@@ -186,8 +187,15 @@ export class Conversation {
     await this.#pump.settled()
   }
 
-  /** Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. */
-  async cancel(reason?: string): Promise<void> {
+  /**
+   * Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. With `turn`,
+   * cancels that one and no other.
+   */
+  cancel(reason?: string, turn?: number): Promise<void> {
+    return turn === undefined ? this.#cancelNewest(reason) : cancelNumber(this, turn, reason)
+  }
+
+  async #cancelNewest(reason?: string): Promise<void> {
     await this.#entering
     // An opening may be refused because another process runs a turn: cancel that one.
     while (this.driver.opening !== undefined) await this.driver.opening
@@ -195,17 +203,20 @@ export class Conversation {
     if (first?.number !== undefined) return this.#cancelTurn(first, reason)
     // The first request may wait for a running turn of another process: cancel that one.
     await this.#refresh()
-    const { journal, ownership } = this.driver
-    const { open, parked, turn } = journal.session
-    if (open !== undefined) {
-      await ownership.post([this.cancelPost(open.turn, reason)])
-      this.#pump.call()
-    } else if (first !== undefined) await this.#cancelTurn(first, reason)
+    const { open, parked, turn } = this.driver.journal.session
+    if (open !== undefined) await this.postCancel(open.turn, reason)
+    else if (first !== undefined) await this.#cancelTurn(first, reason)
     else if (parked !== undefined) {
-      await ownership.post([this.cancelPost(turn, reason)])
+      await this.postCancel(turn, reason)
       this.#pump.start()
       await this.whenIdle()
     }
+  }
+
+  /** Posts to any process, and wakes the pump of this one: a turn that was paused is continued (C4). */
+  async postCancel(turn: number, reason?: string): Promise<void> {
+    await this.driver.ownership.post([this.cancelPost(turn, reason)])
+    this.#pump.call()
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
@@ -461,11 +472,10 @@ export class Conversation {
   async #cancelTurn(subscription: TurnSubscription, reason?: string): Promise<void> {
     await this.#entering
     if (subscription.turn.isEnded) return
-    const post = (turn: number) => this.driver.ownership.post([this.cancelPost(turn, reason)])
     // A turn that has not begun is cancelled as soon as it begins.
-    if (subscription.number === undefined) subscription.whenKnown((turn) => void post(turn).catch(() => {}))
-    else await post(subscription.number)
-    this.#pump.call()
+    if (subscription.number === undefined)
+      subscription.whenKnown((turn) => void this.postCancel(turn, reason).catch(() => {}))
+    else await this.postCancel(subscription.number, reason)
   }
 
   async #stepManually(turn: Turn): Promise<TurnStep> {

@@ -138,6 +138,14 @@ describe('a follower of a paused turn', () => {
     expect(await followed.outcome).toMatchObject({ status: 'cancelled' })
   })
 
+  it('cancels it by its number', async () => {
+    const { other, turn, pause } = await inTool()
+    const followed = (await other.lastTurn()) as Turn
+    await pause()
+    await other.cancel('by number', { turn: turn.number })
+    expect(await followed.outcome).toMatchObject({ status: 'cancelled' })
+  })
+
   it('ends with an error when the conversation is erased', async () => {
     const { other, store, pause } = await inTool()
     const followed = (await other.lastTurn()) as Turn
