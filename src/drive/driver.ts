@@ -156,7 +156,7 @@ export class Driver {
   /** Opens a turn or takes over the open one, up to its first batch. */
   async #open(): Promise<Progress> {
     const owed = findDeferredWrites(this.#options)
-    if (owed !== undefined) await owed.flush(this.ownership)
+    if (owed !== undefined) await owed.flush(this.ownership) // D2
     const { ownership } = this
     if (ownership.isOwner && this.hasWork) await ownership.releaseIdle()
     if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
@@ -207,7 +207,7 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
-    await findDeferredWrites(this.#options)?.flush(this.ownership)
+    await findDeferredWrites(this.#options)?.flush(this.ownership) // D2
     if (this.vault.hasUnclaimedCredentials) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
