@@ -98,7 +98,10 @@ export class Pump {
   /** Follows the open turn, and takes it over if its driver is gone, but not if it was paused (C4). */
   follow(): void {
     if (this.#isHalted || this.#options.callers.isManual()) return
-    this.#running ??= this.#run({ isFollowing: true })
+    if (this.#running !== undefined) return
+    // Of callers that found no pump to wake.
+    this.#isCalled = false
+    this.#running = this.#run({ isFollowing: true })
   }
 
   /** A caller has come: wakes the pump if that changes what it can do. */

@@ -112,6 +112,30 @@ describe('a follower of a paused turn', () => {
     expect(await journal(store)).toEqual(before)
   })
 
+  it('leaves it alone after a cancel of an earlier turn', async () => {
+    const [one, two] = [gate(), gate()]
+    const slow = probe('slow', () => (slow.ran.length === 1 ? one.promise : two.promise))
+    const { agent, another, store } = bench({
+      script: [calls('slow'), calls('slow'), 'Done'],
+      ...{ tools: [slow], realTime: true, leaseMs: 300 },
+    })
+    const other = another()
+    const cancelled = agent.executeTurn('one')
+    await until('the tool runs', () => slow.ran.length === 1)
+    await other.cancel()
+    one.resolve()
+    expect(await cancelled.outcome).toMatchObject({ status: 'cancelled' })
+    agent.executeTurn('two')
+    await until('the tool runs', () => slow.ran.length === 2)
+    const pausing = agent.pause()
+    two.resolve()
+    await pausing
+    const before = await journal(store)
+    await other.lastTurn()
+    await heartbeats()
+    expect(await journal(store)).toEqual(before)
+  })
+
   it('sees it continued by the one who paused it', async () => {
     const { agent, other, turn, pause } = await inTool()
     await pause()
