@@ -262,12 +262,14 @@ export class Conversation {
   async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
     await this.#refresh()
-    const { turn: number, closed } = this.driver.journal.session
+    const { turn: number } = this.driver.journal.session
     if (number === 0) return undefined
     const subscription = await this.#replay(number)
     if (subscription.turn.isEnded) return subscription.turn
+    // It may have been paused while it was read.
+    await this.#refresh()
     if (refusal !== undefined) subscription.refuse(refusal)
-    else if (closed === 'paused') this.#pump.follow()
+    else if (this.driver.journal.session.closed === 'paused') this.#pump.follow()
     else this.#pump.start()
     return subscription.turn
   }

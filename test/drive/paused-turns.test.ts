@@ -112,6 +112,29 @@ describe('a follower of a paused turn', () => {
     expect(await journal(store)).toEqual(before)
   })
 
+  it('leaves it alone if it was paused while it was read', async () => {
+    const [reading, read] = [gate(), gate()]
+    const through = (store: Store): Store =>
+      withMethods(store, {
+        read: async (key, range) => {
+          const entries = await store.read(key, range)
+          if (range?.turn === undefined) return entries
+          reading.resolve()
+          await read.promise
+          return entries
+        },
+      })
+    const { other, store, pause } = await inTool({ through })
+    const following = other.lastTurn()
+    await reading.promise
+    await pause()
+    const before = await journal(store)
+    read.resolve()
+    await following
+    await heartbeats()
+    expect(await journal(store)).toEqual(before)
+  })
+
   it('leaves it alone after a cancel of an earlier turn', async () => {
     const [one, two] = [gate(), gate()]
     const slow = probe('slow', () => (slow.ran.length === 1 ? one.promise : two.promise))
