@@ -20,7 +20,7 @@
  *   a caller has posted to the inbox                                          ×
  *   `release`, or `turn.end` with an empty inbox, is read       ×             ×
  *   a caller, or a cancel, comes to a turn that was paused      ×
- *   a turn that was stepped manually ends                       ×             ×
+ *   a turn that was stepped manually ends                                     ×
  *   the owner is dead, or its lease has expired                 ×             ×
  *   no owner, and no new entry, for a heartbeat                 ×             ×
  *   the store cannot read the head                              ×             ×

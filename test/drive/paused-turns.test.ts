@@ -185,6 +185,13 @@ describe('a follower of a paused turn', () => {
     expect(await followed.outcome).toMatchObject({ status: 'cancelled' })
   })
 
+  it('refuses to clear it at once', async () => {
+    const { other, pause } = await inTool()
+    await other.lastTurn()
+    await pause()
+    await expect(other.clear()).rejects.toMatchObject({ code: 'in-use' })
+  })
+
   it('cancels it by its number', async () => {
     const { other, turn, pause } = await inTool()
     const followed = (await other.lastTurn()) as Turn
