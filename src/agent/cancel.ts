@@ -16,26 +16,5 @@ export async function cancel(
 ): Promise<void> {
   checkReason(reason)
   checkOptions(options, CANCEL)
-  if (options.turn === undefined) await conversation.cancel(reason)
-  else await cancelTurn(conversation, options.turn, reason)
-}
-
-/** No other turn is cancelled. This one may run in any process, wait, or have a caller here and not have begun. */
-async function cancelTurn(conversation: Conversation, turn: number, reason?: string): Promise<void> {
-  const { journal, ownership } = conversation.driver
-  let posted: 'open' | 'waiting' | undefined
-  await conversation.between(async () => {
-    const { open, parked, turn: newest } = journal.session
-    if (newest !== turn || (open ?? parked) === undefined) return
-    await ownership.post([conversation.cancelPost(turn, reason)])
-    posted = open === undefined ? 'waiting' : 'open'
-  })
-  if (posted === 'open') return
-  if (posted === 'waiting') {
-    await conversation.attach()
-    return conversation.whenIdle()
-  }
-  const next = conversation.turn
-  const isUnbegun = next?.number === 0 && journal.session.turn < turn
-  if (isUnbegun || next?.number === turn) await next?.cancel(reason)
+  await conversation.cancel(reason, options.turn)
 }

@@ -13,18 +13,17 @@ import {
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
-import { attachCause } from './cause.ts'
+import { cancelNumber } from './cancel-number.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
-import type { DriverOptions, PendingWork } from './driver-options.ts'
-import { observeRefusal, publishTo } from './observe-context.ts'
-import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
+import type { DriverOptions } from './driver-options.ts'
+import { callersContext, type ObservedTurns, observeRefusal, observeTurns, publishTo } from './observers.ts'
 import { callerPosts, isCallerError, Outbox } from './outbox.ts'
 import { isUntaken, requestedPosts } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
-import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
+import { attachCause, Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 import { CONTINUE_AFTER, cancelOnAbort, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
 import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
 
@@ -65,6 +64,7 @@ export class Conversation {
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),
+      continuing: () => this.#toContinue()?.continuing,
       mayCarry: () => this.driver.mayCarry,
       opening: () => this.driver.opening,
       isWaiting: (posted) => isUntaken(options, posted),
@@ -77,7 +77,7 @@ export class Conversation {
       ...options,
       telemetry,
       ...publishTo(subscribers, telemetry, () => session().turn),
-      pending: this.#pending(),
+      pending: this.#outbox,
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
     })
@@ -88,29 +88,13 @@ export class Conversation {
     return {
       hasOpenCaller: () => this.#hasOpenCaller(),
       arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
-      hasPending: () => this.#hasPending(),
+      hasPending: () => !this.#outbox.isEmpty,
       hasPosts: () => this.#outbox.queued.length > 0,
       isManual: () => this.#isManual(),
       redirectToOwner: () => this.#redirectToOwner(),
       reportFailure: (error) => this.#reportFailure(error),
       refuseAll: (error) => this.#refuseAll(error),
     }
-  }
-
-  #pending(): PendingWork {
-    const outbox = this.#outbox
-    return {
-      isEmpty: () => !this.#hasPending(),
-      continuing: () => this.#toContinue()?.continuing,
-      carry: () => outbox.carry(),
-      stored: () => outbox.stored(),
-      returned: (error) => outbox.returned(error),
-      postNow: () => outbox.postQueued(),
-    }
-  }
-
-  #hasPending(): boolean {
-    return this.#outbox.queued.length > 0 || this.#toContinue() !== undefined
   }
 
   /** The first request to continue without a new input for which no turn has begun. */
@@ -197,14 +181,21 @@ export class Conversation {
     return this.turn
   }
 
-  /** Resolves when every request of this process is done, here or elsewhere. */
+  /** Resolves when every request of this process is done, here or elsewhere, or waits for a paused turn. */
   async whenIdle(): Promise<void> {
     await this.#entering
-    await this.#pump.ended()
+    await this.#pump.settled()
   }
 
-  /** Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. */
-  async cancel(reason?: string): Promise<void> {
+  /**
+   * Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. With `turn`,
+   * cancels that one and no other.
+   */
+  cancel(reason?: string, turn?: number): Promise<void> {
+    return turn === undefined ? this.#cancelNewest(reason) : cancelNumber(this, turn, reason)
+  }
+
+  async #cancelNewest(reason?: string): Promise<void> {
     await this.#entering
     // An opening may be refused because another process runs a turn: cancel that one.
     while (this.driver.opening !== undefined) await this.driver.opening
@@ -212,15 +203,20 @@ export class Conversation {
     if (first?.number !== undefined) return this.#cancelTurn(first, reason)
     // The first request may wait for a running turn of another process: cancel that one.
     await this.#refresh()
-    const { journal, ownership } = this.driver
-    const { open, parked, turn } = journal.session
-    if (open !== undefined) await ownership.post([this.cancelPost(open.turn, reason)])
+    const { open, parked, turn } = this.driver.journal.session
+    if (open !== undefined) await this.postCancel(open.turn, reason)
     else if (first !== undefined) await this.#cancelTurn(first, reason)
     else if (parked !== undefined) {
-      await ownership.post([this.cancelPost(turn, reason)])
+      await this.postCancel(turn, reason)
       this.#pump.start()
       await this.whenIdle()
     }
+  }
+
+  /** Posts to any process, and wakes the pump of this one: a turn that was paused is continued (C4). */
+  async postCancel(turn: number, reason?: string): Promise<void> {
+    await this.driver.ownership.post([this.cancelPost(turn, reason)])
+    this.#pump.call()
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
@@ -260,18 +256,21 @@ export class Conversation {
   }
 
   /**
-   * The newest turn, replayed from the journal; undefined if there has been none. An open turn is followed, or taken
-   * over if it has no driver, unless it was paused. `refusal`: the reason why that cannot be done here.
+   * The newest turn, replayed from the journal; undefined if there has been none. An open turn is followed, and taken
+   * over if it has no driver, but not if it was paused. `refusal`: the reason why that cannot be done here.
    */
   async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
     await this.#refresh()
-    const { turn: number, closed } = this.driver.journal.session
+    const { turn: number } = this.driver.journal.session
     if (number === 0) return undefined
     const subscription = await this.#replay(number)
     if (subscription.turn.isEnded) return subscription.turn
+    // It may have been paused while it was read.
+    await this.#refresh()
     if (refusal !== undefined) subscription.refuse(refusal)
-    else if (closed !== 'paused') this.#pump.start()
+    else if (this.driver.journal.session.closed === 'paused') this.#pump.follow()
+    else this.#pump.start()
     return subscription.turn
   }
 
@@ -283,7 +282,8 @@ export class Conversation {
 
   /** Drives by one model call or one round of tools; not between `stop` and `attach`. */
   async drive(): Promise<DriveResult> {
-    await this.whenIdle()
+    await this.#entering
+    await this.#pump.finished()
     await this.#refresh()
     for (;;) {
       if (this.#pump.isHalted) return { state: 'done' }
@@ -355,13 +355,17 @@ export class Conversation {
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
           attachCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
-        // Callers of other turns wait while one is stepped manually (C1).
-        if (isManual && this.#hasOpenCaller()) this.#pump.start()
+        if (isManual) queueMicrotask(() => this.#startForOthers())
       },
     })
     const subscription = new TurnSubscription({ turn, ...about })
     this.#subscribers.subscriptions.add(subscription)
     return subscription
+  }
+
+  /** Callers of other turns wait while one is stepped manually. Not in its tick: all may be refused in it. */
+  #startForOthers(): void {
+    if (this.#hasOpenCaller()) this.#pump.start()
   }
 
   /** Saves buffered entries, because another process waits for the conversation. */
@@ -470,10 +474,10 @@ export class Conversation {
   async #cancelTurn(subscription: TurnSubscription, reason?: string): Promise<void> {
     await this.#entering
     if (subscription.turn.isEnded) return
-    const post = (turn: number) => this.driver.ownership.post([this.cancelPost(turn, reason)])
     // A turn that has not begun is cancelled as soon as it begins.
-    if (subscription.number === undefined) subscription.whenKnown((turn) => void post(turn).catch(() => {}))
-    else await post(subscription.number)
+    if (subscription.number === undefined)
+      subscription.whenKnown((turn) => void this.postCancel(turn, reason).catch(() => {}))
+    else await this.postCancel(subscription.number, reason)
   }
 
   async #stepManually(turn: Turn): Promise<TurnStep> {

@@ -8,22 +8,22 @@ import type { OwnershipOptions } from './ownership.ts'
 
 /** The requests that the next turn begins with (`outbox.ts`). */
 export interface PendingWork {
-  readonly isEmpty: () => boolean
-  readonly continuing: () => Continuation | undefined
+  readonly isEmpty: boolean
+  readonly continuing: Continuation | undefined
   /** The posts of one caller, for the claim to carry (P2). The driver then calls `stored` or `returned`. */
-  readonly carry: () => readonly NewInboxEntry[]
-  readonly stored: () => void
+  carry(): readonly NewInboxEntry[]
+  stored(): void
   /** `error`: of a claim that was made and not granted. */
-  readonly returned: (error?: unknown) => void
+  returned(error?: unknown): void
   /** Posts what the next claim would have carried (P3). */
-  readonly postNow: () => Promise<void>
+  postQueued(): Promise<void>
 }
 
 export interface DriverOptions extends OwnershipOptions {
   readonly definition: LoopSettings
   /** The loop to drive: one turn, from the current journal. */
   readonly run: (scope: LoopScope, journal: JournalState) => AsyncGenerator<Batch, boolean>
-  readonly pending?: PendingWork
+  readonly pending: PendingWork
   /** False: entries that no effect depends on are buffered until another must be durable, or until `flush`. */
   readonly autoSave: boolean
   readonly heartbeatMs: number
@@ -46,12 +46,3 @@ export type Progress =
   | { readonly state: 'idle'; readonly at?: number }
   | { readonly state: 'owned' }
   | { readonly state: 'paused' }
-
-export const NO_PENDING_WORK: PendingWork = {
-  isEmpty: () => true,
-  continuing: () => undefined,
-  carry: () => [],
-  stored: () => {},
-  returned: () => {},
-  postNow: async () => {},
-}

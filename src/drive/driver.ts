@@ -30,14 +30,13 @@ import {
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
-import { mayBuffer } from './buffering.ts'
 import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
-import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
+import type { DriverOptions, PendingWork, Progress } from './driver-options.ts'
 import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
-import { nextBatch, resumeObserved } from './observed-turns.ts'
+import { nextBatch, resumeObserved } from './observers.ts'
 import { isCallerError } from './outbox.ts'
 import { Ownership } from './ownership.ts'
 import { endedTurnError } from './refusal.ts'
@@ -73,7 +72,7 @@ export class Driver {
 
   constructor(options: DriverOptions) {
     this.#options = options
-    this.#pending = options.pending ?? NO_PENDING_WORK
+    this.#pending = options.pending
     const onEntry: DriverOptions['onEntry'] = (entry, how) => this.#onEntry(entry, how)
     this.ownership = new Ownership({ ...options, onEntry }, (why) => this.#lose(why))
     this.#heartbeat = new Heartbeat({
@@ -157,11 +156,11 @@ export class Driver {
   /** Opens a turn or takes over the open one, up to its first batch. */
   async #open(): Promise<Progress> {
     const owed = findDeferredWrites(this.#options)
-    if (owed !== undefined) await owed.flush(this.ownership)
+    if (owed !== undefined) await owed.flush(this.ownership) // D2
     const { ownership } = this
     if (ownership.isOwner && this.hasWork) await ownership.releaseIdle()
     if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
-    if (!this.#isUntouched) await this.#pending.postNow()
+    if (!this.#isUntouched) await this.#pending.postQueued()
     const posts = this.#pending.carry()
     const loop = this.#loop(posts)
     try {
@@ -172,7 +171,7 @@ export class Driver {
       await this.#closeLoop(loop, error)
       if (posts.length === 0 || !isCallerError(error)) throw error
       ownership.refused()
-      await this.#pending.postNow()
+      await this.#pending.postQueued()
       return ON
     }
   }
@@ -208,7 +207,7 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
-    await findDeferredWrites(this.#options)?.flush(this.ownership)
+    await findDeferredWrites(this.#options)?.flush(this.ownership) // D2
     if (this.vault.hasUnclaimedCredentials) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
@@ -257,10 +256,8 @@ export class Driver {
   #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
     if (entries.length === 0) return undefined
     const { ownership } = this
-    const isDurable = this.#options.autoSave || !mayBuffer(entries) || !this.#isDriving(loop)
-    if (isDurable || !ownership.mayBuffer) return ownership.append(entries)
-    ownership.buffer(entries)
-    return undefined
+    const isBuffered = !this.#options.autoSave && this.#isDriving(loop) && ownership.buffer(entries)
+    return isBuffered ? undefined : ownership.append(entries)
   }
 
   #advanced(loop: Loop, { next }: Batch): MaybePromise<Progress> {
@@ -400,7 +397,7 @@ export class Driver {
 
   /** True if there is a turn to open or to continue. */
   get hasWork(): boolean {
-    if (!this.#pending.isEmpty() || !this.journal.isInboxEmpty) return true
+    if (!this.#pending.isEmpty || !this.journal.isInboxEmpty) return true
     return this.journal.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }
 
@@ -438,7 +435,7 @@ export class Driver {
       abandoned,
       thrown,
       telemetry,
-      continuing: this.#pending.continuing(),
+      continuing: this.#pending.continuing,
       view: new LoopView(this.ownership, posts, clock.now()),
       cancelled: cancel.signal,
       cancelledOrLost: interrupt.signal,

@@ -56,7 +56,7 @@ export class Heartbeat {
     }
   }
 
-  /** Reports a loss only under the epoch that was renewed: a turn that has ended meanwhile is not lost. */
+  /** Reports a loss only under the epoch that was renewed (W2): a turn that has ended meanwhile is not lost. */
   #lose(problem: HoldfastError, epoch: number): void {
     const { ownership, onLost } = this.#options
     if (grantOf(ownership.state)?.epoch === epoch) onLost(problem)

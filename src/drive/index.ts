@@ -3,7 +3,6 @@
 export { ANSWER_ORIGINS, type AnswerOrigins, answerRequest, openRequests } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { requestFields } from './auth.ts'
-export { attachCause } from './cause.ts'
 export type { ChildScope } from './child-scope.ts'
 export {
   approvalsAround,
@@ -24,5 +23,5 @@ export { busyError, checkReason, checkUnkeyed, pausedError, problemOf, shutdownE
 export type { Child, ChildContext, ChildResult, Runnable } from './runnable.ts'
 export { isComplete, metadataBelow, metadataOf, questionFrom, runChild } from './runnable.ts'
 export type { Observer, Subscription, TurnError, TurnOutcome, TurnStep } from './turn.ts'
-export { TurnView } from './turn.ts'
+export { attachCause, TurnView } from './turn.ts'
 export { CONTINUE_AFTER, type TurnRequest } from './turn-request.ts'

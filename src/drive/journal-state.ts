@@ -23,7 +23,15 @@ import {
   saveSession,
   type WindowOptions,
 } from '../journal/index.ts'
-import { type ContextKey, type Entry, type Message, type NewEntry, stampEntry } from '../protocol/index.ts'
+import { isLarge } from '../loop/index.ts'
+import {
+  type ContextKey,
+  ENTRY_KINDS,
+  type Entry,
+  type Message,
+  type NewEntry,
+  stampEntry,
+} from '../protocol/index.ts'
 import { begunAnew, isOfErased, type Receipt, type Store } from '../store/index.ts'
 
 export interface JournalStateOptions {
@@ -250,8 +258,9 @@ export class JournalState {
     if (inbox.length > 0) this.receive(inbox, { isOwner: true })
   }
 
-  /** Buffers entries until the next append. They are folded here, and lost in a crash. */
-  buffer(entries: readonly NewEntry[]): void {
+  /** Buffers entries until the next append, unless they must be durable. They are folded here, and lost in a crash. */
+  buffer(entries: readonly NewEntry[]): boolean {
+    if (mustBeDurable(entries)) return false
     this.#unsaved ??= { entries: [], folded: new Set(), before: this.#session }
     for (const newEntry of entries) {
       const takes = newEntry.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
@@ -262,6 +271,7 @@ export class JournalState {
       this.#take([entry])
       this.#options.onEntry(entry, 'unsaved')
     }
+    return true
   }
 
   /** True if a snapshot would spare the next process enough reading. */
@@ -304,4 +314,12 @@ export class JournalState {
           this.#window?.add([waiting])
       }
   }
+}
+
+/** True for the intent of an effect (R3), entries that others wait for, and entries that the store may refuse. */
+function mustBeDurable(entries: readonly NewEntry[]): boolean {
+  return entries.some(
+    ({ type, takes = [], data }) =>
+      ENTRY_KINDS.get(type)?.unbuffered === true || takes.length > 0 || isLarge(data),
+  )
 }

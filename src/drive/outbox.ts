@@ -15,7 +15,9 @@
  */
 import { hash } from 'node:crypto'
 import type { MaybePromise } from '../base/index.ts'
+import type { Continuation } from '../loop/index.ts'
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
+import type { PendingWork } from './driver-options.ts'
 import { prunedError } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
@@ -33,6 +35,8 @@ export interface Caller {
 export interface OutboxOptions {
   /** Returns the entries that were not in the inbox before. */
   readonly post: (posts: readonly NewInboxEntry[]) => Promise<readonly Entry[]>
+  /** The first request to continue without a new input. */
+  readonly continuing: () => Continuation | undefined
   /** True if the next claim may carry the posts of a caller (P2). */
   readonly mayCarry: () => boolean
   /** While a claim is under way: resolves when it is decided (P4). */
@@ -75,7 +79,7 @@ function cancelKey(repeats: string, { data }: NewInboxEntry): string {
   return `cancel:${hash('sha256', JSON.stringify([data['turn'], repeats]))}`
 }
 
-export class Outbox {
+export class Outbox implements PendingWork {
   readonly #options: OutboxOptions
   /** The caller whose posts the next claim will carry (P2). */
   #queued: Caller | undefined
@@ -89,6 +93,15 @@ export class Outbox {
   /** The posts that the next claim will carry. */
   get queued(): readonly NewInboxEntry[] {
     return this.#queued?.posts ?? NONE
+  }
+
+  /** True if no request needs a turn to begin. */
+  get isEmpty(): boolean {
+    return this.queued.length === 0 && this.continuing === undefined
+  }
+
+  get continuing(): Continuation | undefined {
+    return this.#options.continuing()
   }
 
   /** Posts, or queues for the next claim. Throws if this caller is refused; does nothing for one that has ended (P5). */

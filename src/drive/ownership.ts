@@ -191,6 +191,7 @@ export class Ownership {
   /** Opens or takes over a turn. Rejects with `owned`, `moved`, or the store's refusal of the batch or the posts. */
   claim(claim: Claim): Promise<void> {
     return this.#inOrder.run(async () => {
+      // W3
       if (claim.first !== undefined && claim.first.from !== this.journal.session) throw moved(this.journal)
       await this.#claim({ posts: claim.posts ?? [], entries: claim.first?.entries ?? [], loop: claim.loop })
     })
@@ -227,14 +228,9 @@ export class Ownership {
     })
   }
 
-  /** True if the next append will have the entries that are buffered now (W5). */
-  get mayBuffer(): boolean {
-    return !this.#isAppending && this.#unclearAppend === undefined
-  }
-
-  /** Buffers entries of the owner until the next append. */
-  buffer(entries: readonly NewEntry[]): void {
-    this.journal.buffer(entries)
+  /** Buffers entries of the owner until the next append. False if that may not be (W5, R3). */
+  buffer(entries: readonly NewEntry[]): boolean {
+    return !this.#isAppending && this.#unclearAppend === undefined && this.journal.buffer(entries)
   }
 
   /** Ends ownership with a release entry, after buffered entries; also while the journal is stale. */
@@ -249,7 +245,7 @@ export class Ownership {
         grant.epoch,
         this.#request({ since: this.journal.seen, epoch: grant.epoch, entries: [release] }),
       )
-      if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
+      if (this.#holds(grant.epoch)) this.#on({ type: 'ended' }) // W2
       this.journal.forget()
     })
   }
@@ -396,7 +392,7 @@ export class Ownership {
       const { unsaved, seen } = this.journal
       const all = unsaved.length > 0 ? [...unsaved, ...entries] : entries
       if (all.length === 0) return
-      const request = this.#request({ since: seen, epoch: this.#grant.epoch, entries: all })
+      const request = this.#request({ since: seen, epoch: this.#grant.epoch, entries: all }) // S1
       await this.#appendAs({ request, buffered: unsaved.length })
     } finally {
       this.#isAppending = false
@@ -427,7 +423,7 @@ export class Ownership {
     return grant
   }
 
-  /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */
+  /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5), under its epoch (W2). */
   #writeAs(epoch: number, request: AppendRequest): Promise<Receipt> {
     return this.#persist(request).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)

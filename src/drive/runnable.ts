@@ -8,9 +8,8 @@ import type { Limits } from '../loop/index.ts'
 import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
 import { type AskRequest, type Credentials, FROM_BELOW } from '../tool/index.ts'
 import type { AnswerOrigins } from './answers.ts'
-import { attachCause } from './cause.ts'
 import type { ChildScope } from './child-scope.ts'
-import type { TurnOutcome, TurnView } from './turn.ts'
+import { attachCause, type TurnOutcome, type TurnView } from './turn.ts'
 
 export interface Runnable<in I, out O> {
   readonly '~run': (below: ChildContext, input: I) => Promise<ChildResult<O>>

@@ -15,7 +15,7 @@ import { prunedTurnError } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 /** The driver of this process, as its subscribers need it. */
-interface DrivingHere {
+export interface DrivingHere {
   /** Receives every entry that was read from the journal, before it is published. */
   follow(entry: Entry): void
   readonly ownership: {
@@ -25,11 +25,6 @@ interface DrivingHere {
     flush(): Promise<void>
     readonly journal: { readonly hasUnsaved: boolean }
   }
-}
-
-const NOTHING_DRIVEN: DrivingHere = {
-  follow: () => {},
-  ownership: { betweenWrites: (read) => read(), flush: async () => {}, journal: { hasUnsaved: false } },
 }
 
 interface QueuedEntry {
@@ -57,10 +52,7 @@ export class Subscribers {
 
   #isCompleting = false
 
-  constructor(
-    { store, key }: { store: Store; key: ContextKey },
-    driver: () => DrivingHere = () => NOTHING_DRIVEN,
-  ) {
+  constructor({ store, key }: { store: Store; key: ContextKey }, driver: () => DrivingHere) {
     this.#store = store
     this.#key = key
     this.#driver = driver
@@ -178,23 +170,27 @@ export class Subscribers {
     if (this.isStarted) await this.catchUp()
     for (;;) {
       await ownership.flush()
-      const before = this.#published
-      const entries = await ownership.betweenWrites(() => readTurn(this.#store, this.#key, number))
-      // Entries that were buffered meanwhile are published already, and not read.
+      // Buffered entries are published already, and not read.
       if (ownership.journal.hasUnsaved) continue
-      const end = entries.find(({ type, turn }) => type === 'turn.end' && turn === number)
-      if (before !== this.#published && end === undefined) continue
-      // Later entries are published to every subscription. No wait for the end of a turn that has ended.
-      const last = end?.seq ?? before ?? Number.POSITIVE_INFINITY
-      if (before !== undefined && last > before) {
-        await this.catchUp()
-        continue
-      }
-      const own = entries.filter(({ turn, seq }) => turn === number && seq <= last)
-      const events = own.map((entry) => eventOf(entry))
-      subscription.follow(number, events, isOver ? [] : [...this.#openRequests.values()])
+      const newest = this.#newest
+      const { length } = newest
+      const own = await this.#readPublished(number)
+      // A turn that ended meanwhile is read again, with its end.
+      if (newest !== this.#newest && !own.some(({ type }) => type === 'turn.end')) continue
+      const later = newest === this.#newest ? newest.slice(length) : []
+      const requests = isOver ? [] : [...this.#openRequests.values()]
+      subscription.follow(number, [...own.map((entry) => eventOf(entry)), ...later], requests)
       return
     }
+  }
+
+  /** The entries of a turn that are published now. Its owner may write on: later ones are published as they come. */
+  async #readPublished(number: number): Promise<readonly Entry[]> {
+    const [to, store] = [this.#published, this.#store]
+    const read: Store['read'] = (key, range) => store.read(key, to === undefined ? range : { ...range, to })
+    const { ownership } = this.#driver()
+    const entries = await ownership.betweenWrites(() => readTurn({ read }, this.#key, number))
+    return entries.filter(({ turn }) => turn === number)
   }
 
   /** Publishes a running turn to one subscription from its beginning, whenever publication began. */

@@ -18,7 +18,6 @@ import {
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
-import { attachCause } from './cause.ts'
 import { checkReason } from './refusal.ts'
 
 export interface TurnOutcome<Output = unknown> {
@@ -54,6 +53,16 @@ export interface TurnOutcome<Output = unknown> {
  * the same key to wait for its outcome. Other fields depend on the code.
  */
 export type TurnError = JsonObject & { readonly code: string; readonly message: string }
+
+/**
+ * Attaches the thrown error to a failed outcome, in this process. Not enumerable: an outcome as JSON or in a comparison
+ * stays equal to the journal. The first cause wins.
+ */
+export function attachCause<T extends { readonly cause?: unknown }>(outcome: T, cause: unknown): T {
+  return cause === undefined || 'cause' in outcome
+    ? outcome
+    : Object.defineProperty(outcome, 'cause', { value: cause })
+}
 
 export interface Observer {
   readonly next?: (event: TurnEvent) => void

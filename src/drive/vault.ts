@@ -114,6 +114,9 @@ export class Vault {
     const here = this.of(turn, principal)
     if (here !== undefined || find === undefined) return here
     return chain(find(principal), (credentials) => {
+      // A caller may have passed newer ones meanwhile.
+      const newer = this.of(turn, principal)
+      if (newer !== undefined) return newer
       const isOpen = session().open?.turn === turn
       if (credentials !== undefined && isOpen) this.#current = { principal, credentials, turn }
       return credentials

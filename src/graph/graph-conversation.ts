@@ -150,22 +150,7 @@ export class GraphConversation {
 
   /** Cancels the run of one turn, and no other: it may run in any process, wait, or have a caller here and not have begun. */
   async cancelTurn(turn: number, reason?: string): Promise<void> {
-    const conversation = this.#conversation
-    let posted: 'open' | 'waiting' | undefined
-    await conversation.between(async () => {
-      const { open, parked, turn: newest } = this.journal.session
-      if (newest !== turn || (open ?? parked) === undefined) return
-      await conversation.driver.ownership.post([conversation.cancelPost(turn, reason)])
-      posted = open === undefined ? 'waiting' : 'open'
-    })
-    if (posted === 'open') return
-    if (posted === 'waiting') {
-      await conversation.attach()
-      return conversation.whenIdle()
-    }
-    const next = this.turn
-    const isUnbegun = next?.number === 0 && this.journal.session.turn < turn
-    if (isUnbegun || next?.number === turn) await next?.cancel(reason)
+    await this.#conversation.cancel(reason, turn)
   }
 
   /** Resolves when the queued runs that followed a run of this process have ended. */

@@ -1,4 +1,5 @@
 /** A conversation recreated under an erased contextId, for agents and graphs, new ones and existing ones (R15). */
+
 import { describe, expect, it } from 'vitest'
 import { Agent, type AgentConfig, agentNode, agentTool } from '../../src/agent/index.ts'
 import { Subscribers } from '../../src/drive/subscribers.ts'
@@ -9,6 +10,7 @@ import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
+import { nothingDriven } from '../drive/nothing-driven.ts'
 
 const contextId = 'talk'
 const KEY = { ...LOCAL_OWNER, contextId }
@@ -130,7 +132,7 @@ describe('a conversation that begins anew', () => {
   it('is not told to those who were told of the old one, however late they read on', async () => {
     const store = memoryStore()
     await agentOf(store, ['Hello.']).agent.executeTurn('One').outcome
-    const audience = new Subscribers({ store, key: KEY })
+    const audience = new Subscribers({ store, key: KEY }, nothingDriven)
     audience.startFrom((await store.head(KEY))?.seq ?? 0, [])
     await beginAnew(store)
     await expect(audience.catchUp()).rejects.toMatchObject({ code: 'erased' })

@@ -1,7 +1,10 @@
 /** Agents that follow a conversation which another one drives, or which another caller steps. */
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/index.ts'
-import { bench, calls, gate, journal, KEY, probe, until } from '../turn/kit.ts'
+import { HoldfastError } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { bench, calls, gate, journal, KEY, probe, quiet, until } from '../turn/kit.ts'
+import { withMethods } from './refusing-store.ts'
 
 const isEntry = (event: object): event is { type: string; seq: number } => 'seq' in event
 
@@ -103,4 +106,28 @@ it('a request to step a turn that is refused leaves no other caller waiting', as
   const refused = agent.executeTurn('b', { manual: true, signal: AbortSignal.abort() })
   expect(await refused.outcome).toMatchObject({ status: 'cancelled' })
   expect(await turn.outcome).toMatchObject({ status: 'completed', text: 'one' })
+})
+
+it('a manual turn whose store fails is not driven on when all callers were refused', async () => {
+  const inner = memoryStore()
+  let isFailing = false
+  let refusals = 0
+  const store = withMethods(inner, {
+    append: async (request) => {
+      if (isFailing && request.inbox === undefined && refusals++ < 1)
+        throw new HoldfastError('store-failed', { message: 'The test fails this append.' })
+      return inner.append(request)
+    },
+  })
+  const { agent } = bench({ script: ['one', 'two'], realTime: true, store })
+  const turn = agent.executeTurn('a', { manual: true })
+  await turn.step()
+  const queued = agent.executeTurn('b', { whileBusy: 'queue' })
+  await expect.poll(() => journal(inner)).toContainEqual(expect.stringContaining('"b"'))
+  isFailing = true
+  await turn.step().catch(() => {})
+  expect(await turn.outcome).toMatchObject({ status: 'failed' })
+  expect(await queued.outcome).toMatchObject({ status: 'failed' })
+  await quiet()
+  expect((await journal(inner)).at(-1)).toBe('6 release trouble')
 })

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.ts'
 import { Conversation } from '../../src/drive/index.ts'
+import { Vault } from '../../src/drive/vault.ts'
+import type { Session } from '../../src/journal/index.ts'
 import type { Batch } from '../../src/loop/index.ts'
 import { type ErrorCode, HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -150,4 +152,16 @@ it('credentials that are found after their turn has ended are not those of the n
   first.resolve({ token: 'FOUND-TOO-LATE' })
   await held.outcome
   expect(seen).toEqual([auth.credentials.token])
+})
+
+it('credentials that a caller passes while others are looked up are not replaced by these', async () => {
+  const principal = { tenant: 't', actor: 'a' }
+  const open = { turn: 1, principal } as unknown as NonNullable<Session['open']>
+  const [vault, found] = [new Vault(), gate<Credentials>()]
+  const source = { find: () => found.promise, session: () => ({ turn: 1, open }) }
+  const looking = vault.lookUp(principal, source)
+  vault.refresh(1, { principal, credentials: { token: 'PASSED' } }, principal)
+  found.resolve({ token: 'FOUND' })
+  expect(await looking).toEqual({ token: 'PASSED' })
+  expect(vault.of(1, principal)).toEqual({ token: 'PASSED' })
 })

@@ -12,6 +12,7 @@ import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { decorate } from '../ownership/decorate.ts'
 import { bench, calls, gate, journal, KEY, type Probe, probe, quiet, until } from '../turn/kit.ts'
+import { NO_PENDING_WORK } from './no-pending-work.ts'
 
 const BEAT_MS = 10_000
 
@@ -246,6 +247,6 @@ function driverOf(store: Store, run: DriverOptions['run']): Driver {
   const time = { clock: systemClock, timer: systemTimer, ids: systemIds }
   const definition = { requestTtlMs: 60_000, maxClaims: 5, graceMs: 1000 }
   const lease = { leaseMs: 30_000, heartbeatMs: 10_000, autoSave: true }
-  const ports = { onEntry: () => {}, emit: () => {} }
+  const ports = { onEntry: () => {}, emit: () => {}, pending: NO_PENDING_WORK }
   return new Driver({ key: KEY, store, driver: 'A', definition, run, ...time, ...lease, ...ports })
 }

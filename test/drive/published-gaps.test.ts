@@ -7,6 +7,7 @@ import type { Entry } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { KEY } from '../turn/kit.ts'
+import { nothingDriven } from './nothing-driven.ts'
 
 /** A journal of one turn with this number of entries, and subscribers that have seen none of them. */
 async function longTurn(size: number, read?: (store: Store) => Store['read']) {
@@ -21,7 +22,7 @@ async function longTurn(size: number, read?: (store: Store) => Store['read']) {
     ],
   })
   const own = read === undefined ? store : Object.assign(Object.create(store) as Store, { read: read(store) })
-  const subscribers = new Subscribers({ store: own, key: KEY })
+  const subscribers = new Subscribers({ store: own, key: KEY }, nothingDriven)
   subscribers.startFrom(0, [])
   const seqs: number[] = []
   const turn = new Turn({

@@ -12,6 +12,7 @@ import { HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'
 import { defineTurn, turnLoop } from '../../src/turn/index.ts'
+import { NO_PENDING_WORK } from '../drive/no-pending-work.ts'
 import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
 import { type StateReport, StateRules } from './state-rules.ts'
@@ -169,6 +170,7 @@ function driverOf(ports: Parts, options: DriverOptions): Driver {
     run: (scope, journal) => rules.loop(turnLoop(scopeOf(scope, journal))),
     window: async () => ({ maxMessages: 100 }),
     autoSave,
+    pending: NO_PENDING_WORK,
     heartbeatMs: heartbeats > 0 ? leaseMs / 2 : Number.POSITIVE_INFINITY,
     onEntry: () => {},
     emit: () => {},
