@@ -285,6 +285,18 @@ function withTask(
   name: string,
   change: (task: GraphTask) => GraphTask,
 ): GraphPosition {
-  const tasks = before.tasks.map((task) => (task.task === name ? change(task) : task))
+  const places = placesOf(before.tasks)
+  const at = places.get(name) ?? -1
+  const task = before.tasks[at]
+  if (task === undefined) return before
+  const tasks = before.tasks.with(at, change(task))
+  placesByTasks.set(tasks, places)
   return { ...before, tasks }
+}
+
+/** The places of a step's tasks by their names. All versions of a step share them, since no change moves a task. */
+const placesByTasks = new WeakMap<GraphPosition['tasks'], ReadonlyMap<string, number>>()
+
+function placesOf(tasks: GraphPosition['tasks']): ReadonlyMap<string, number> {
+  return placesByTasks.get(tasks) ?? new Map(tasks.map(({ task }, at) => [task, at]))
 }
