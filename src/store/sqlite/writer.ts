@@ -264,9 +264,11 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   const { tenant, actor, contextId } = head.key
   const below = db
     .all(BELOW, id, tenant, actor, `${contextId}/`, `${contextId}0`, contextId)
-    .map(([child]) => suspectById(db, child as number))
-    .filter((child) => child !== undefined && child.head.status !== 'erased')
-    .flatMap((child) => (child === undefined ? [] : eraseTree(writing, child)))
+    .flatMap(([child]) => {
+      // One at a time: a fork may be named below this context and lie below another child.
+      const row = suspectById(db, child as number)
+      return row === undefined || row.head.status === 'erased' ? [] : eraseTree(writing, row)
+    })
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
   forgetProgress(db, id)
