@@ -221,6 +221,7 @@ interface Stored {
   readonly last: number
 }
 
+const POSITIONS = 'SELECT seq FROM entry WHERE context = ? AND seq BETWEEN ? AND ?'
 const BOUNDS = 'SELECT min(seq), max(seq) FROM entry WHERE context = ? AND seq > ? AND append = ?'
 
 function findAppend(
@@ -239,8 +240,12 @@ function repeatedReceipt(
   { request, first, last }: Stored & { readonly request: Port.AppendRequest },
 ): Port.Receipt {
   const { since, key } = request
+  // Below the base, some may be pruned and others kept.
+  const kept = new Set(db.all(POSITIONS, context.id, first, context.head.base).map(([seq]) => seq))
   const positions = Array.from({ length: last - first + 1 }, (_, i) => first + i)
-  const entries = positions.map((seq) => entryAt(db, key, { context: context.id, seq }))
+  const entries = positions
+    .filter((seq) => seq > context.head.base || kept.has(seq))
+    .map((seq) => entryAt(db, key, { context: context.id, seq }))
   const epoch = epochOf(request, entries, context.head)
   const inbox = pendingInbox(db, context, since)
   return { first, last, at: entries[0]?.at ?? 0, epoch, entries, inbox, repeated: true }
