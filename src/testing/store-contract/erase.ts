@@ -129,7 +129,9 @@ export const eraseCases: readonly ContractCase[] = subject('erase', {
     for (const left of [talk, child, deep, ...others]) assert.notEqual((await left.head()).status, 'erased')
   },
 
-  'a conversation that belongs to two that are erased is erased, and counted, once (R15, R17)': async (trial) => {
+  'a conversation that belongs to two that are erased is erased, and counted, once (R15, R17)': async (
+    trial,
+  ) => {
     const talk = await turns(trial, 1)
     const fork = await forkOf(talk, 'fork')
     const both = await forkOf(fork, 'talk/both')

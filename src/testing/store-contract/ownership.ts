@@ -253,7 +253,9 @@ export const ownershipCases: readonly ContractCase[] = subject('ownership', {
       assert.equal((await talk.head()).status, 'running')
     },
 
-  'a claim that is released in the same append leaves the wake time of an open turn (R6, R7)': async (trial) => {
+  'a claim that is released in the same append leaves the wake time of an open turn (R6, R7)': async (
+    trial,
+  ) => {
     const talk = await trial.talk()
     const wakeAt = trial.clock.now() + 50
     await talk.claim({ entries: [turnStart(1), release({ wakeAt }, 1)] })
