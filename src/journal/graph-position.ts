@@ -14,7 +14,7 @@ import type {
   Sighting,
   Usage,
 } from '../protocol/index.ts'
-import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
+import { type GraphState, withChanges, withUpdate, withUpdates } from './graph-state.ts'
 
 export type GraphPosition = {
   readonly graph: string
@@ -155,7 +155,11 @@ export function beginStep(
 
 /** The state with the updates of the open step's tasks, in order; without reducers. */
 export function joined({ state, channels, tasks }: GraphPosition): GraphState {
-  return tasks.reduce((sum, { update = {} }) => withUpdate(sum, channels, update), state)
+  return withUpdates(
+    state,
+    channels,
+    tasks.map(({ update = {} }) => update),
+  )
 }
 
 /**
