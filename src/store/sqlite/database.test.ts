@@ -126,20 +126,21 @@ it('a commit after which the folder cannot be looked at may be stored, and is re
   // The looks before a commit are not due.
   const now = performance.now()
   const time = vi.spyOn(performance, 'now').mockReturnValue(now)
-  const post = (id: string, since: number) => {
+  const postTo = (id: string, since: number) => {
     const inbox = [{ type: 'input', key: id, data: { message: id } }] as const
     return moved.append({ key: { tenant: 'a', actor: 'a', contextId: 'c' }, id, since, inbox })
   }
-  await post('first', 0)
+  await postTo('first', 0)
   renameSync(deep, `${deep}-moved`)
   symlinkSync(deep, deep)
-  await expect(post('second', 1)).rejects.toMatchObject({ code: 'ambiguous', retry: 'later' })
+  await expect(postTo('second', 1)).rejects.toMatchObject({ code: 'ambiguous', retry: 'later' })
+  time.mockReturnValue(now + 1000)
+  await expect(postTo('third', 1)).rejects.toMatchObject({ code: 'store-failed' })
   time.mockRestore()
-  await expect(post('third', 1)).rejects.toMatchObject({ code: 'store-failed' })
   unlinkSync(deep)
   renameSync(`${deep}-moved`, deep)
-  expect(await post('second', 1)).toMatchObject({ first: 2, repeated: true })
-  expect(await post('third', 1)).toMatchObject({ first: 3, repeated: false })
+  expect(await postTo('second', 1)).toMatchObject({ first: 2, repeated: true })
+  expect(await postTo('third', 1)).toMatchObject({ first: 3, repeated: false })
   await moved.close()
 })
 

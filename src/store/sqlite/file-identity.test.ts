@@ -92,7 +92,7 @@ describe.each([process.platform, 'darwin'])('on %s', (platform) => {
     const identity = new FileIdentity(path)
     const stat = fs.statSync
     vi.spyOn(fs, 'statSync').mockImplementation(((file: string, options: object) =>
-      file === folder ? { ...stat(file), ctimeMs: 0 } : stat(file, options)) as typeof stat)
+      file === folder ? Object.assign(stat(file), { ctimeMs: 0 }) : stat(file, options)) as typeof stat)
     syncBuiltinESMExports()
     expect(identity.isInPlace()).toBe(true)
     rmSync(path)
