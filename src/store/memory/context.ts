@@ -7,7 +7,7 @@ import {
   keyText,
   sameKey,
 } from '../../protocol/index.ts'
-import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
+import { checkedRows, type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type CutValue, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { copyHead } from '../head.ts'
 import { isSubConversation, tombstone } from '../history.ts'
@@ -268,9 +268,9 @@ const NO_ROWS: readonly DerivedRow[] = []
 export function derive(entry: Entry, derivations: readonly Derivation[]): readonly DerivedRow[] {
   if (derivations.length === 0) return NO_ROWS
   const derived: DerivedRow[] = []
-  for (const { index, rows } of derivations)
-    for (const { key, value } of rows(entry))
-      derived.push({ index, row: { key, seq: entry.seq, value: jsonCopy(value) } })
+  for (const derivation of derivations)
+    for (const { key, value } of checkedRows(derivation, entry))
+      derived.push({ index: derivation.index, row: { key, seq: entry.seq, value: jsonCopy(value) } })
   return derived
 }
 
