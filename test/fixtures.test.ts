@@ -11,6 +11,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fold, loadSession, readWindow, type Session, transcript } from '../src/journal/index.ts'
 import type { Entry, EntryType, Message, UserMessage } from '../src/protocol/index.ts'
+import { newHead } from '../src/store/head.ts'
+import { headFrom } from '../src/store/history.ts'
 import { type SqliteStore, sqliteStore } from '../src/store/sqlite/index.ts'
 
 const owner = { tenant: 'acme', actor: 'ada' }
@@ -291,6 +293,47 @@ describe('the SQLite file of format 1', () => {
     })
     expect(receipt).toMatchObject({ first: 84, last: 85, epoch: 10 })
     expect(await loadSession(store, garden)).toMatchObject({ seq: 85, turn: 6, totals: { turns: 6 } })
+  })
+})
+
+describe('the journal with claims of format 2', () => {
+  const claims = fixture('claim-v2.jsonl')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Entry)
+  const headAfter = (seq: number) => headFrom(newHead(garden, 0), undefined, claims.slice(0, seq))
+
+  it('tells claims that drive from those that only record', () => {
+    const found = claims.filter(({ type }) => type === 'claim')
+    expect(found.map(({ seq, v, data: { drives } }) => [seq, v, drives])).toEqual([
+      [2, 2, undefined],
+      [6, 2, false],
+      [9, 2, undefined],
+      [13, 2, false],
+    ])
+  })
+
+  it('stays paused after a claim that records, and keeps its time and its attempts', () => {
+    const { lease: _, ...paused } = headAfter(5) ?? {}
+    expect(paused).toMatchObject({ status: 'paused', claims: 0, wakeAt: Date.UTC(2026, 10, 2) })
+    expect(headAfter(8)).toEqual({ ...paused, seq: 8, at: claims[7]?.at, epoch: 2 })
+    for (const seq of [5, 8]) {
+      const session = fold(claims.slice(0, seq))
+      expect(session).toMatchObject({ closed: 'paused', claims: 0, open: { thinking: true, iteration: 1 } })
+    }
+  })
+
+  it('goes on with a claim that drives, once', () => {
+    expect(headAfter(9)).toMatchObject({ status: 'running', claims: 1, epoch: 3 })
+    const session = fold(claims.slice(0, 9))
+    expect(session).toMatchObject({ claims: 1, open: { thinking: false, iteration: 0 } })
+    expect(session).not.toHaveProperty('closed')
+  })
+
+  it('ends like any other', () => {
+    expect(headAfter(claims.length)).toMatchObject({ seq: 15, status: 'idle', claims: 0, epoch: 4, turn: 1 })
+    expect(fold(claims)).toMatchObject({ seq: 15, epoch: 4, cleared: 14, totals: { modelCalls: 2 } })
+    expect(transcript(claims)).toEqual([])
   })
 })
 

@@ -14,7 +14,7 @@ import type {
   Sighting,
   Usage,
 } from '../protocol/index.ts'
-import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
+import { type GraphState, withChanges, withUpdate, withUpdates } from './graph-state.ts'
 
 export type GraphPosition = {
   readonly graph: string
@@ -155,7 +155,11 @@ export function beginStep(
 
 /** The state with the updates of the open step's tasks, in order; without reducers. */
 export function joined({ state, channels, tasks }: GraphPosition): GraphState {
-  return tasks.reduce((sum, { update = {} }) => withUpdate(sum, channels, update), state)
+  return withUpdates(
+    state,
+    channels,
+    tasks.map(({ update = {} }) => update),
+  )
 }
 
 /**
@@ -285,6 +289,18 @@ function withTask(
   name: string,
   change: (task: GraphTask) => GraphTask,
 ): GraphPosition {
-  const tasks = before.tasks.map((task) => (task.task === name ? change(task) : task))
+  const places = placesOf(before.tasks)
+  const at = places.get(name) ?? -1
+  const task = before.tasks[at]
+  if (task === undefined) return before
+  const tasks = before.tasks.with(at, change(task))
+  placesByTasks.set(tasks, places)
   return { ...before, tasks }
+}
+
+/** The places of a step's tasks by their names. All versions of a step share them, since no change moves a task. */
+const placesByTasks = new WeakMap<GraphPosition['tasks'], ReadonlyMap<string, number>>()
+
+function placesOf(tasks: GraphPosition['tasks']): ReadonlyMap<string, number> {
+  return placesByTasks.get(tasks) ?? new Map(tasks.map(({ task }, at) => [task, at]))
 }

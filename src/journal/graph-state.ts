@@ -12,13 +12,30 @@ const CHUNK = 64
 
 /** Applies `update` to each channel; ignores channels of other kinds and undeclared ones. */
 export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonObject): GraphState {
+  return withUpdates(state, kinds, [update])
+}
+
+/** The same for updates in order. Copies each channel once, however many of them change it. */
+export function withUpdates(
+  state: GraphState,
+  kinds: ChannelKinds,
+  updates: readonly JsonObject[],
+): GraphState {
+  const values = new Map<string, Json[]>()
+  for (const update of updates)
+    for (const [channel, value] of Object.entries(update)) {
+      if (value === undefined) continue
+      const earlier = values.get(channel)
+      if (earlier === undefined) values.set(channel, [value])
+      else earlier.push(value)
+    }
   const changed: Record<string, ChannelValue> = {}
-  for (const [channel, value] of Object.entries(update)) {
+  for (const [channel, given] of values) {
     const kind = Object.hasOwn(kinds, channel) ? kinds[channel] : undefined
-    if (value === undefined || kind === undefined || kind === 'reduced') continue
     const held = Object.hasOwn(state, channel) ? state[channel] : undefined
-    if (kind === 'list') changed[channel] = { chunks: withItems(held, value) }
-    else changed[channel] = { value: kind === 'merge' ? merged(held, value) : value }
+    if (kind === 'list') changed[channel] = { chunks: withItems(held, given.flat()) }
+    else if (kind === 'merge') changed[channel] = { value: merged(held, given) }
+    else if (kind === 'value') changed[channel] = { value: given.at(-1) as Json }
   }
   return { ...state, ...changed }
 }
@@ -60,7 +77,12 @@ function withItems(held: ChannelValue | undefined, value: Json): readonly (reado
   return chunks
 }
 
-function merged(held: ChannelValue | undefined, value: Json): Json {
-  const before = held !== undefined && 'value' in held && isObject(held.value) ? held.value : {}
-  return isObject(value) ? { ...before, ...value } : value
+/** A value that is no object replaces all before it. */
+function merged(held: ChannelValue | undefined, values: readonly Json[]): Json {
+  const all = held !== undefined && 'value' in held ? [held.value, ...values] : values
+  const objects = all.slice(all.findLastIndex((value) => !isObject(value)) + 1) as JsonObject[]
+  // No assignment: that would set the prototype for the key `__proto__`.
+  return objects.length === 0
+    ? (all.at(-1) as Json)
+    : Object.fromEntries(objects.flatMap((one) => Object.entries(one)))
 }

@@ -9,12 +9,14 @@ import {
   artifactInfo,
   type Entry,
   type EntryData,
+  HoldfastError,
   idTokens,
   type JsonObject,
   normalLabel,
   PERSONS_TYPES,
   personsWords,
   pickedWords,
+  quote,
   type Sighting,
 } from '../protocol/index.ts'
 import type { IndexRow } from './port.ts'
@@ -27,10 +29,18 @@ export interface Derivation {
   readonly rows: (entry: Entry) => readonly { readonly key: string; readonly value: JsonObject }[]
 }
 
-/** Finds the derivations that read entries of a type. */
+const INDEX_NAME = /^[a-z][a-z0-9.-]*$/
+
+/** Finds the derivations that read entries of a type. Throws `invalid-option` for an index without a plain name. */
 export function derivationsByType(
   derivations: readonly Derivation[],
 ): (type: string) => readonly Derivation[] {
+  for (const { index } of derivations) {
+    if (typeof index === 'string' && INDEX_NAME.test(index)) continue
+    throw new HoldfastError('invalid-option', {
+      message: `${quote(index)} cannot be the name of a derived index: use a-z, 0-9, dots and dashes, a letter first.`,
+    })
+  }
   const known = new Map<string, readonly Derivation[]>()
   return (type) => {
     let found = known.get(type)
@@ -40,6 +50,19 @@ export function derivationsByType(
     }
     return found
   }
+}
+
+/** The rows of an entry. Throws `invalid-entry` for a key that databases change: some readers of SQLite end text at a NUL. */
+export function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Derivation['rows']> {
+  const found = rows(entry)
+  for (const { key } of found) {
+    if (typeof key === 'string' && key.isWellFormed() && !key.includes('\0')) continue
+    throw new HoldfastError('invalid-entry', {
+      message: `The derived index ${quote(index)} made the key ${quote(key)} from entry ${entry.seq}; a key must be text without NUL and without broken characters.`,
+      details: { index, seq: entry.seq },
+    })
+  }
+  return found
 }
 
 const NO_ROWS: ReturnType<Derivation['rows']> = []

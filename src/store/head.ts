@@ -149,8 +149,8 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
     head.epoch = epoch
     head.lease = { driver, leaseMs, renewedAt: entry.at }
     head.claims = attempt
-    // A pause lasts until somebody drives.
-    if (head.status === 'paused' && drives === false) return
+    // The pause of an open turn, or its wait, lasts until somebody drives.
+    if (drives === false && (head.status === 'paused' || head.status === 'running')) return
     if (head.status === 'paused') head.status = 'running'
     // A wait ends with the next turn: an owner that opens none must not lose its time to wake.
     if (head.status !== 'waiting') head.wakeAt = undefined

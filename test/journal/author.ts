@@ -416,6 +416,15 @@ const writers: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K
   async remember(author) {
     await author.drive(author.entry('state', { metadata: { title: author.text('title') } }))
   },
+  async record(author) {
+    const { driver, reference } = author.branch
+    if (driver !== undefined && reference.owned) return
+    const entries = [
+      author.entry('state', { metadata: { title: author.text('title') } }),
+      author.entry('release', { reason: 'recorded' }),
+    ]
+    await author.append({ claim: author.newClaim(), entries })
+  },
   async compact(author, { back, summary }) {
     const { reference, log } = author.branch
     if (reference.thinking) return

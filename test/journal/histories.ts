@@ -46,6 +46,8 @@ export type Move =
   | { readonly do: 'make' }
   /** The owner changes the conversation's state. */
   | { readonly do: 'remember' }
+  /** Somebody who drives nothing does, under a claim that is released in the same append. */
+  | { readonly do: 'record' }
   /** Anywhere in the window, also within a round. */
   | { readonly do: 'compact'; readonly back: number; readonly summary: boolean }
   | { readonly do: 'clear' }
@@ -105,6 +107,7 @@ const talk: readonly fc.WeightedArbitrary<Move>[] = [
   move('late', 3, { which: small, status: fc.constantFrom('ok', 'error') }),
   move('make', 2, {}),
   move('remember', 1, {}),
+  move('record', 1, {}),
   move('pass', 2, { ms: fc.integer({ min: -50_000, max: 100_000 }) }),
 ]
 

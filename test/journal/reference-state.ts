@@ -113,8 +113,9 @@ type Watched<T extends EntryType> = Entry & { readonly data: EntryData[T] }
 const watchers: { [T in EntryType]?: (reference: ReferenceState, entry: Watched<T>) => void } = {
   claim(reference, { data }) {
     reference.epoch = data.epoch
-    reference.claims += 1
     reference.owned = true
+    if (data.drives === false) return
+    reference.claims += 1
     if (reference.thinking) reference.iteration -= 1
     reference.thinking = false
   },

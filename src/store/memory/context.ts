@@ -7,7 +7,7 @@ import {
   keyText,
   sameKey,
 } from '../../protocol/index.ts'
-import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
+import { checkedRows, type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type CutValue, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { copyHead } from '../head.ts'
 import { isSubConversation, tombstone } from '../history.ts'
@@ -55,7 +55,8 @@ export class Context {
   readonly inbox: Map<string, InboxFact> = new Map()
   /** Keys of the untaken inbox entries, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()
-  readonly derived: Map<string, IndexRow[]> = new Map()
+  /** By index and key, oldest first. */
+  readonly derived: Map<string, Map<string, IndexRow[]>> = new Map()
   bases: BaseMark[] = []
   snapshots: SnapshotRow[] = []
 
@@ -107,10 +108,22 @@ export class Context {
 
   addDerived(derived: readonly DerivedRow[]): void {
     for (const { index, row } of derived) {
-      const kept = this.derived.get(index)
-      if (kept === undefined) this.derived.set(index, [row])
-      else kept.push(row)
+      const byKey = this.derived.get(index) ?? new Map<string, IndexRow[]>()
+      this.derived.set(index, byKey)
+      const rows = byKey.get(row.key)
+      if (rows === undefined) byKey.set(row.key, [row])
+      else rows.push(row)
     }
+  }
+
+  /** Drops the derived rows of entries above a position. */
+  dropDerived(above: number): void {
+    for (const byKey of this.derived.values())
+      for (const [key, rows] of byKey)
+        byKey.set(
+          key,
+          rows.filter(({ seq }) => seq <= above),
+        )
   }
 
   /** Positions of an append's entries after `since`. */
@@ -139,8 +152,13 @@ export class Context {
   lookup(query: LookupQuery): IndexRow[] {
     const newest = new Map<string, IndexRow>()
     for (const { id, to } of lineageOf(this.line()).ancestry) {
-      for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
-        if (row.seq <= to && !newest.has(row.key) && matchesLookup(row.key, query)) newest.set(row.key, row)
+      const byKey = id.derived.get(query.index) ?? NO_KEYS
+      for (const [key, rows] of query.key === undefined
+        ? byKey
+        : [[query.key, byKey.get(query.key)] as const]) {
+        if (!matchesLookup(key, query) || newest.has(key)) continue
+        const row = rows?.findLast(({ seq }) => seq <= to)
+        if (row !== undefined) newest.set(key, row)
       }
     }
     const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
@@ -250,9 +268,9 @@ const NO_ROWS: readonly DerivedRow[] = []
 export function derive(entry: Entry, derivations: readonly Derivation[]): readonly DerivedRow[] {
   if (derivations.length === 0) return NO_ROWS
   const derived: DerivedRow[] = []
-  for (const { index, rows } of derivations)
-    for (const { key, value } of rows(entry))
-      derived.push({ index, row: { key, seq: entry.seq, value: jsonCopy(value) } })
+  for (const derivation of derivations)
+    for (const { key, value } of checkedRows(derivation, entry))
+      derived.push({ index: derivation.index, row: { key, seq: entry.seq, value: jsonCopy(value) } })
   return derived
 }
 
@@ -266,7 +284,9 @@ function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery)
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }
 
+const NO_KEYS: ReadonlyMap<string, IndexRow[]> = new Map()
+
 function matchesLookup(key: string, query: LookupQuery): boolean {
-  if (query.key !== undefined) return key === query.key
+  if (query.key !== undefined) return true
   return key.startsWith(query.prefix ?? '') && byCodePoint(key, query.after ?? '') > 0
 }

@@ -355,11 +355,7 @@ class MemoryStore implements Port.Store {
       entries,
     )
     const derived = entries.flatMap((entry) => derive(entry, this.#derivations(entry.type)))
-    for (const [index, rows] of context.derived)
-      context.derived.set(
-        index,
-        rows.filter(({ seq }) => seq <= mark.upTo),
-      )
+    context.dropDerived(mark.upTo)
     context.addDerived(derived)
     const repaired = head !== undefined && !sameHead(head, context.head)
     if (repaired) context.head = head

@@ -1,8 +1,8 @@
 /** When writes are committed: together with many writers, at once with a lone one; and the writer's result. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type SqliteStore, sqliteStore } from './index.ts'
 
 let folder = ''
@@ -117,4 +117,39 @@ it('a receipt holds copies of its own, for every entry one', async () => {
   expect(copies.slice(1)).toEqual(expected.slice(1))
   const read = await store.read(key, { from: 2 })
   expect(read.map((written) => written.data)).toEqual(expected)
+})
+
+it('a commit after which the folder cannot be looked at may be stored, and is repeated once it can', async () => {
+  const deep = join(folder, 'deep')
+  mkdirSync(deep)
+  const moved = sqliteStore(join(deep, 'store.db'))
+  // The looks before a commit are not due.
+  const now = performance.now()
+  const time = vi.spyOn(performance, 'now').mockReturnValue(now)
+  const postTo = (id: string, since: number) => {
+    const inbox = [{ type: 'input', key: id, data: { message: id } }] as const
+    return moved.append({ key: { tenant: 'a', actor: 'a', contextId: 'c' }, id, since, inbox })
+  }
+  await postTo('first', 0)
+  renameSync(deep, `${deep}-moved`)
+  symlinkSync(deep, deep)
+  await expect(postTo('second', 1)).rejects.toMatchObject({ code: 'ambiguous', retry: 'later' })
+  time.mockReturnValue(now + 1000)
+  await expect(postTo('third', 1)).rejects.toMatchObject({ code: 'store-failed' })
+  time.mockRestore()
+  unlinkSync(deep)
+  renameSync(`${deep}-moved`, deep)
+  expect(await postTo('second', 1)).toMatchObject({ first: 2, repeated: true })
+  expect(await postTo('third', 1)).toMatchObject({ first: 3, repeated: false })
+  await moved.close()
+})
+
+it('a store whose folder cannot be looked at can be closed', async () => {
+  const deep = join(folder, 'deep')
+  mkdirSync(deep)
+  const moved = sqliteStore(join(deep, 'store.db'))
+  renameSync(deep, `${deep}-moved`)
+  symlinkSync(deep, deep)
+  await moved.close()
+  await expect(moved.scan()).rejects.toMatchObject({ code: 'store-closed' })
 })

@@ -254,8 +254,8 @@ export class Database {
       if (settled !== undefined) {
         if (performance.now() - this.#lookedAtLockAt >= LOOK_AT_LOCK_EVERY_MS) this.#checkLock()
         this.#statement('COMMIT').run()
-        if (this.#options.synchronous === 'NORMAL' || this.#isInPlace()) return settled
-        return this.#fail(jobs, this.#replaced('What was just written is lost with the old file'))
+        const failure = this.#options.synchronous === 'NORMAL' ? undefined : this.#checkCommitted()
+        return failure === undefined ? settled : this.#fail(jobs, failure)
       }
       this.#undone += 1
       this.#rollback()
@@ -388,13 +388,25 @@ export class Database {
   }
 
   #isInPlace(): boolean {
-    if (!this.#identity.isInPlace()) {
-      this.#lookedAt = Number.NEGATIVE_INFINITY
-      return false
-    }
+    this.#lookedAt = Number.NEGATIVE_INFINITY
+    if (!this.#identity.isInPlace()) return false
     this.#lookedAt = performance.now()
     this.#lookedAtLockAt = this.#lookedAt
     return true
+  }
+
+  /** The reason why the last commit must not be reported, if any. */
+  #checkCommitted(): HoldfastError | undefined {
+    try {
+      return this.#isInPlace() ? undefined : this.#replaced('What was just written is lost with the old file')
+    } catch (cause) {
+      return new HoldfastError('ambiguous', {
+        message: `${this.path} cannot be looked at any more (${(cause as Error).message}). The write may or may not be stored; repeat the call with the same id once its folder is accessible.`,
+        retry: 'later',
+        details: { path: this.path },
+        cause,
+      })
+    }
   }
 
   #checkLock(): void {

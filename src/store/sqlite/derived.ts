@@ -8,8 +8,8 @@
  * Only a process that knows a derivation can catch up on it. An index that the pruning process does not know loses the
  * rows of pruned entries that it had not been derived from yet.
  */
-import { type ContextKey, type Entry, HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
-import type { Derivation } from '../derive.ts'
+import type { ContextKey, Entry, JsonObject } from '../../protocol/index.ts'
+import { checkedRows, type Derivation } from '../derive.ts'
 import { type Backlogs, type BufferedRow, LONGEST_BACKLOG } from './backlog.ts'
 import type { Database } from './database.ts'
 import { type FreshRow, lineage, ownEntries, unlessDamaged } from './reader.ts'
@@ -26,16 +26,8 @@ export interface Indexes {
   readonly backlogs: Backlogs
 }
 
-const INDEX_NAME = /^[a-z][a-z0-9.-]*$/
-
 /** Names a set of derivations, independent of their order. */
 export function setName(derivations: readonly Derivation[]): string {
-  for (const { index } of derivations) {
-    if (typeof index === 'string' && INDEX_NAME.test(index)) continue
-    throw new HoldfastError('invalid-option', {
-      message: `${quote(index)} cannot be the name of a derived index: use a-z, 0-9, dots and dashes, a letter first.`,
-    })
-  }
   return derivations
     .map(({ index }) => index)
     .sort()
@@ -158,19 +150,6 @@ const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc)
 
 function storeRow(db: Database, row: BufferedRow): void {
   db.run(PUT, ...row, rowChecksum(row))
-}
-
-/** Some readers of SQLite end text at a NUL, and lone surrogates are replaced. */
-function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Derivation['rows']> {
-  const found = rows(entry)
-  for (const { key } of found) {
-    if (typeof key === 'string' && key.isWellFormed() && !key.includes('\0')) continue
-    throw new HoldfastError('invalid-entry', {
-      message: `The derived index ${quote(index)} made the key ${quote(key)} from entry ${entry.seq}; a key must be text without NUL and without broken characters.`,
-      details: { index, seq: entry.seq },
-    })
-  }
-  return found
 }
 
 /** Each entry with each of our indexes that lacks it, in the order of the entries. */

@@ -88,6 +88,18 @@ describe.each([process.platform, 'darwin'])('on %s', (platform) => {
     identity.close()
   })
 
+  it('in a folder without times, as the root of a FAT volume, every look reads each file', () => {
+    const identity = new FileIdentity(path)
+    const stat = fs.statSync
+    vi.spyOn(fs, 'statSync').mockImplementation(((file: string, options: object) =>
+      file === folder ? Object.assign(stat(file), { ctimeMs: 0 }) : stat(file, options)) as typeof stat)
+    syncBuiltinESMExports()
+    expect(identity.isInPlace()).toBe(true)
+    rmSync(path)
+    expect(identity.isInPlace()).toBe(false)
+    identity.close()
+  })
+
   it('a change right after another, which may leave the folder’s times as they are, is noticed', () => {
     const identity = new FileIdentity(path)
     expect(identity.isInPlace()).toBe(true)

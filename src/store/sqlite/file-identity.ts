@@ -36,7 +36,12 @@ export class FileIdentity {
 
   /** True if the log may hold commits that this process does not know of, and must outlive its connections. */
   isLogForeign(): boolean {
-    return !this.isLockShared() && this.#database.isInPlace() && existsSync(`${this.path}-wal`)
+    try {
+      return !this.isLockShared() && this.#database.isInPlace() && existsSync(`${this.path}-wal`)
+    } catch {
+      // Where no file can be looked at, none can be deleted either.
+      return false
+    }
   }
 
   close(): void {
@@ -52,7 +57,8 @@ const COARSEST_CLOCK_MS = 2000
 /**
  * A folder, in which no file loses its name without a change of the folder's status (`ctime`). A second change in the
  * same step of the file system's clock leaves no trace, so a status counts once it is older than such a step. Unlike
- * `mtime`, programs that restore files cannot set it back. Windows lets nobody remove a file that is open.
+ * `mtime`, programs that restore files cannot set it back. The root of a FAT volume has no times, which reads as 1970.
+ * Windows lets nobody remove a file that is open.
  */
 class Folder {
   readonly #path: string
@@ -70,7 +76,7 @@ class Folder {
     if (now === undefined || !isSame(now, this.#id)) return false
     if (now.ctimeMs === this.#checked) return true
     const areThere = check()
-    const isSettled = Date.now() - now.ctimeMs > COARSEST_CLOCK_MS
+    const isSettled = now.ctimeMs > 0 && Date.now() - now.ctimeMs > COARSEST_CLOCK_MS
     this.#checked = areThere && isSettled ? now.ctimeMs : Number.NaN
     return areThere
   }

@@ -127,8 +127,9 @@ export function blobReader(db: Database, owner: Owner): (hash: string) => Uint8A
 
 const ROWS_BY_KEY =
   'SELECT key, seq, value, crc FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1'
+/** One lower bound: of two, SQLite would search by the first, and read every row up to the second. */
 const ROWS_FIRST = `SELECT key, max(seq), value, crc FROM derived
-  WHERE context = ? AND idx = ? AND key > ? AND key >= ? AND key < ? AND seq <= ? GROUP BY key ORDER BY key LIMIT ? + 0`
+  WHERE context = ? AND idx = ? AND key >= ? AND key < ? AND key <> ? AND seq <= ? GROUP BY key ORDER BY key LIMIT ? + 0`
 const ROWS_LAST = ROWS_FIRST.replace('ORDER BY key', 'ORDER BY key DESC')
 
 export function lookupRows(
@@ -140,14 +141,15 @@ export function lookupRows(
   const last = query.order === 'last'
   const newest = new Map<string, Port.IndexRow>()
   const add = (row: Port.IndexRow) => newest.has(row.key) || newest.set(row.key, row)
+  const { index, key, prefix = '', after = '' } = query
+  const from = byCodePoint(after, prefix) > 0 ? after : prefix
   for (const { id, to } of line.ancestry) {
-    const { index, key, prefix = '', after = '' } = query
     for (const { row } of fresh.filter((it) => it.context === id && it.index === index && it.row.seq <= to))
       if (key === undefined ? byCodePoint(row.key, after) > 0 && row.key.startsWith(prefix) : row.key === key)
         add(row)
     const rows =
       key === undefined
-        ? db.all(last ? ROWS_LAST : ROWS_FIRST, id, index, after, prefix, `${prefix}\u{10ffff}`, to, limit)
+        ? db.all(last ? ROWS_LAST : ROWS_FIRST, id, index, from, `${prefix}\u{10ffff}`, after, to, limit)
         : db.all(ROWS_BY_KEY, id, index, key, to)
     for (const row of rows) {
       if (!checksumMatches(row, id, index)) throw damagedIndex(index, context.head.key)

@@ -109,13 +109,13 @@ class FileStore implements SqliteStore {
     this.path = path
     this.#pollMs = pollMs
     const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
+    const derivationsOf = derivationsByType(derivations)
     const derivedBy = setName(derivations)
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     this.#file = resolve(path)
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
     const headCache = new HeadCache(this.#db)
-    const derivationsOf = derivationsByType(derivations)
     this.#writing = { db: this.#db, judge, derivations, derivationsOf, derivedBy, backlogs, headCache }
   }
 

@@ -221,6 +221,7 @@ interface Stored {
   readonly last: number
 }
 
+const POSITIONS = 'SELECT seq FROM entry WHERE context = ? AND seq BETWEEN ? AND ?'
 const BOUNDS = 'SELECT min(seq), max(seq) FROM entry WHERE context = ? AND seq > ? AND append = ?'
 
 function findAppend(
@@ -239,8 +240,12 @@ function repeatedReceipt(
   { request, first, last }: Stored & { readonly request: Port.AppendRequest },
 ): Port.Receipt {
   const { since, key } = request
+  // Below the base, some may be pruned and others kept.
+  const kept = new Set(db.all(POSITIONS, context.id, first, context.head.base).map(([seq]) => seq))
   const positions = Array.from({ length: last - first + 1 }, (_, i) => first + i)
-  const entries = positions.map((seq) => entryAt(db, key, { context: context.id, seq }))
+  const entries = positions
+    .filter((seq) => seq > context.head.base || kept.has(seq))
+    .map((seq) => entryAt(db, key, { context: context.id, seq }))
   const epoch = epochOf(request, entries, context.head)
   const inbox = pendingInbox(db, context, since)
   return { first, last, at: entries[0]?.at ?? 0, epoch, entries, inbox, repeated: true }
@@ -264,9 +269,11 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   const { tenant, actor, contextId } = head.key
   const below = db
     .all(BELOW, id, tenant, actor, `${contextId}/`, `${contextId}0`, contextId)
-    .map(([child]) => suspectById(db, child as number))
-    .filter((child) => child !== undefined && child.head.status !== 'erased')
-    .flatMap((child) => (child === undefined ? [] : eraseTree(writing, child)))
+    .flatMap(([child]) => {
+      // One at a time: a fork may be named below this context and lie below another child.
+      const row = suspectById(db, child as number)
+      return row === undefined || row.head.status === 'erased' ? [] : eraseTree(writing, row)
+    })
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
   forgetProgress(db, id)

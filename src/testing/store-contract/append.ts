@@ -150,6 +150,19 @@ export const appendCases: readonly ContractCase[] = subject('append', {
     await refused('pruned', talk.store.append(mine))
   },
 
+  'a repetition between whose kept entries one was pruned is refused, too, and is no damage (R5, R15)':
+    async (trial) => {
+      const talk = await trial.talk()
+      const { at, epoch } = await talk.claim()
+      const kept = entry('artifact', 0, { artifactId: 'a', version: 1, op: 'write', chunk: 1, text: 'x' })
+      const entries = [kept, note('pruned'), note('stays')]
+      const mine = { key: talk.key, id: 'mine', since: 1, epoch, entries }
+      await talk.store.append(mine)
+      const position = { at, turn: 0, epoch, claims: 1, running: false, createdAt: at, activeAt: at }
+      await talk.store.prune({ key: talk.key, upTo: 3, position, session: {} })
+      await refused('pruned', talk.store.append(mine))
+    },
+
   'an entry that no reader could read past is refused': async (trial) => {
     const talk = await trial.talk()
     const { epoch } = await talk.claim()

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { forkContext, pruneContext } from '../../journal/index.ts'
 import type { NewEntry } from '../../protocol/index.ts'
 import type { Derivation, IndexRow, LookupQuery, Store } from '../../store/index.ts'
+import { refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { entry, keyOf, Talk, turnEnd, turnStart } from './talk.ts'
 import type { Trial } from './trial.ts'
@@ -36,6 +37,21 @@ const derivedFacts = subject('derived indexes', {
     assert.deepEqual(await keysOf(talk, { after: 'b1' }), ['b2', 'c'])
     assert.deepEqual(await keysOf(talk, { prefix: 'd' }), [])
     assert.deepEqual(await keysOf(talk, { prefix: '%' }), [])
+  },
+
+  'a key with a NUL or half a character is refused with its append': async (trial) => {
+    const talk = await seeing(trial, ['a'])
+    const before = await talk.head()
+    for (const id of ['a\0b', 'a\ud800b']) {
+      const bad = entry('seen', 0, { ids: ['b', id], as: 1 })
+      await refused('invalid-entry', talk.write(before.epoch, bad))
+    }
+    assert.deepEqual([await talk.head(), await keysOf(talk, {})], [before, ['a']])
+  },
+
+  'an index must have a plain name': async (trial) => {
+    for (const index of ['', 'Word', 'a b', '1a', 'ä'])
+      await refused('invalid-option', trial.open({ derivations: [{ index, rows: () => [] }] }))
   },
 
   'a limit counts from the end that is asked for (R13)': async (trial) => {

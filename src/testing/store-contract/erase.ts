@@ -129,6 +129,16 @@ export const eraseCases: readonly ContractCase[] = subject('erase', {
     for (const left of [talk, child, deep, ...others]) assert.notEqual((await left.head()).status, 'erased')
   },
 
+  'a conversation that belongs to two that are erased is erased, and counted, once (R15, R17)': async (
+    trial,
+  ) => {
+    const talk = await turns(trial, 1)
+    const fork = await forkOf(talk, 'fork')
+    const both = await forkOf(fork, 'talk/both')
+    assert.equal(await talk.store.erase(talk.key), 3)
+    for (const gone of [talk, fork, both]) await showsNothing(gone)
+  },
+
   'erasing a fork or a child leaves its parent alone, and shows nothing of it (R15)': async (trial) => {
     const talk = await turns(trial, 4)
     const { store } = talk

@@ -253,6 +253,22 @@ export const ownershipCases: readonly ContractCase[] = subject('ownership', {
       assert.equal((await talk.head()).status, 'running')
     },
 
+  'a claim that is released in the same append leaves the wake time of an open turn (R6, R7)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const wakeAt = trial.clock.now() + 50
+    await talk.claim({ entries: [turnStart(1), release({ wakeAt }, 1)] })
+    const { seq } = await talk.head()
+    await talk.claim({ entries: [entry('state', 0, {}), release()], since: seq })
+    assert.deepEqual(await talk.store.due(), [])
+    const { status, ...head } = await talk.head()
+    assert.deepEqual([status, head.wakeAt, head.claims], ['running', wakeAt, 0])
+    await headIsRebuilt(talk.store, talk.key)
+    trial.clock.set(wakeAt)
+    assert.equal((await talk.store.due()).length, 1)
+  },
+
   'a claim that opens no turn leaves the wake time of a wait (R6)': async (trial) => {
     const talk = await trial.talk()
     const wakeAt = trial.clock.now() + 50
