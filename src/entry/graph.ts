@@ -11,6 +11,7 @@ export type {
   FunctionOptions,
   Graph,
   GraphBuilder,
+  GraphCancelOptions,
   GraphConfig,
   GraphEvent,
   GraphLimits,

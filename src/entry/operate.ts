@@ -3,6 +3,7 @@ export type {
   AgentMetadata,
   AppendedMessage,
   ArtifactStore,
+  CancelOptions,
   DriveResult,
   ListedGrant,
   MessageStore,

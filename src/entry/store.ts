@@ -55,6 +55,7 @@ export {
   byContextKey,
   bytesOf,
   checkErase,
+  checkedRows,
   checkList,
   checkLookup,
   checkParent,

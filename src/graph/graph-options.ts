@@ -90,7 +90,7 @@ export interface ContextRef {
   readonly owner?: Owner
 }
 
-export interface CancelOptions {
+export interface GraphCancelOptions {
   readonly reason?: string
   /** The number of the turn. Default: the one that runs, or the last one if it waits. */
   readonly turn?: number
@@ -180,7 +180,7 @@ export const WHERE: Rules<ContextRef> = {
   foreign: FOREIGN_CONTEXT,
 }
 
-export const CANCEL: OptionRules<CancelOptions> = { reason: 'a text', turn: 'a number' }
+export const CANCEL: OptionRules<GraphCancelOptions> = { reason: 'a text', turn: 'a number' }
 
 export const GRAPH_LIMITS: OptionSet<GraphLimits> = {
   place: 'limits',

@@ -46,10 +46,10 @@ import type { GraphDefinition } from './definition.ts'
 import { GraphConversation, type GraphConversationOptions } from './graph-conversation.ts'
 import {
   CANCEL,
-  type CancelOptions,
   COMPILE,
   type ContextRef,
   GRAPH_LIMITS,
+  type GraphCancelOptions,
   type GraphOptions,
   type GraphRunOptions,
   type GraphTurnOptions,
@@ -153,7 +153,7 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
   }
 
   /** Cancels the current run, or the one of `turn` and no other, whichever process drives it. */
-  async cancel(where: ContextRef & { readonly contextId: string } & CancelOptions): Promise<void> {
+  async cancel(where: ContextRef & { readonly contextId: string } & GraphCancelOptions): Promise<void> {
     const { reason, turn } = where
     checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, ...CANCEL } })
     const key = this.#key(where)

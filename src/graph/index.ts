@@ -31,6 +31,7 @@ export type { Graph, GraphSnapshot } from './graph.ts'
 export type {
   ContextRef,
   FunctionOptions,
+  GraphCancelOptions,
   GraphConfig,
   GraphOptions,
   GraphRunOptions,

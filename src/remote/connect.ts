@@ -58,7 +58,7 @@ const MOST_CARD_BYTES = 1_000_000
 async function whole(response: Response): Promise<Response> {
   const parts: Uint8Array[] = []
   let length = 0
-  for await (const part of response.body ?? []) {
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     parts.push(part)
     length += part.length
     if (length > MOST_CARD_BYTES)

@@ -5,6 +5,7 @@ export {
   artifactChanges,
   artifactKey,
   changesPrefix,
+  checkedRows,
   labelPrefix,
   listingKey,
   mentionPrefix,

@@ -121,7 +121,7 @@ const refusals: Readonly<Record<string, Refused>> = {
     says: 'You have selected nothing for all conversations yet.',
   },
   'a corpus whose folder cannot be made': {
-    args: ['research', 'add', 'x.md', '--corpus', `${import.meta.filename}/c.db`],
+    args: ['research', 'add', import.meta.filename, '--corpus', `${import.meta.filename}/c.db`],
     code: 3,
     says: `its folder ${import.meta.filename} cannot be made (EEXIST)`,
   },

@@ -120,8 +120,10 @@ export class TestTerminal {
     }
   }
 
+  /** The programs in it have got their hangup then. */
   close(): void {
     spawnSync('tmux', ['-L', this.#socket, 'kill-server'])
+    while (spawnSync('tmux', ['-L', this.#socket, 'has-session']).status === 0);
   }
 
   #tmux(args: readonly string[]): string {
