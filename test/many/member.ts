@@ -51,6 +51,9 @@ export const TOOLS: Readonly<Record<string, { readonly replay: 'never' | 'safe';
     slow: { replay: 'never', leases: 0.6 },
   }
 
+/** A part of a page: a kill cuts a write in two where a page ends, and the effect has happened by then. */
+const LINE_BYTES = 256
+
 function tools({ name: process, log, leaseMs }: Membership): Tool[] {
   return Object.entries(TOOLS).map(([tool, { replay, leases }]) =>
     defineTool({
@@ -60,7 +63,7 @@ function tools({ name: process, log, leaseMs }: Membership): Tool[] {
       replay,
       run: async ({ of }, { callId, idempotencyKey: key }) => {
         const line: Line = { callId, key, tool, process }
-        appendFileSync(log, `${JSON.stringify(line)}\n`)
+        appendFileSync(log, `${JSON.stringify(line).padEnd(LINE_BYTES - 1)}\n`)
         tell({ what: 'acting' })
         // A moment in which it can be hit between its effect and its result.
         await sleep(15 + leases * leaseMs)
