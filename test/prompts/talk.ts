@@ -161,7 +161,10 @@ export class Talk {
   }
 
   async #restart(): Promise<void> {
+    const mortal = this.#mortal
     await this.#agent.shutdown()
+    // Died of it, but its timer has run on: `act` begins the next process.
+    if (!mortal.isAlive) return new Promise(() => {})
     this.#begin()
     await this.#takeUp()
   }
