@@ -121,7 +121,7 @@ function messagesFrom(entries: readonly Entry[], unsaved: number): number[] {
   return counts.reverse()
 }
 
-/** Where a window may begin: at a turn, while no round is open (R11), whose first message is no reply (R9). */
+/** Where a window may begin: at a turn, while no round is open (R11), whose first message is no reply or result (R9). */
 function turnStarts(entries: readonly Entry[]): number[] {
   const open = new Set<string>()
   const starts: number[] = []
@@ -132,7 +132,7 @@ function turnStarts(entries: readonly Entry[]): number[] {
     const { type } = entry
     if (open.size === 0 && type === 'turn.start') silent.push(index)
     if (messageCount(entry) > 0) {
-      if (type !== 'model.end') starts.push(...silent)
+      if (type !== 'model.end' && type !== 'tool.end') starts.push(...silent)
       silent = []
     }
     // An import begins with a user, except where it continues a long exchange.

@@ -54,4 +54,10 @@ describe('a compaction', () => {
     const note: Said = { type: 'note', data: { text: 'Go on.', from: 'runtime' } }
     expect(cut([...two, unasked, note, ...replied, ended], 2)).toBe(13)
   })
+
+  it('does not cut before the result of a call that an earlier cut has dropped', () => {
+    const note: Said = { type: 'note', data: { text: 'Go on.', from: 'hook' } }
+    const result = looked.slice(-1)
+    expect(cut([note, ended, unasked, ...result], 0)).toBeUndefined()
+  })
 })
