@@ -42,7 +42,7 @@ import { Ownership } from './ownership.ts'
 import { endedTurnError } from './refusal.ts'
 import { Serial } from './serial.ts'
 import { interruptLoop, isActing, isRunning, type Loop, type State, whenLeft } from './state.ts'
-import { StopRequest } from './stop-request.ts'
+import { DriverStop } from './driver-stop.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'continue' }
@@ -62,7 +62,7 @@ export class Driver {
   readonly #pending: PendingWork
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
-  readonly #stop = new StopRequest()
+  readonly #stop = new DriverStop()
   readonly #results = new EffectResults((callId, settled) => {
     const { driver } = this.#options
     deferredWrites(this.#options).postResult({ ...settled, callId }, driver, this.ownership)

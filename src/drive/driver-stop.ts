@@ -1,8 +1,8 @@
-/** The request to stop a driver: signals for its loop, and the release of its turn. */
+/** The stop of a driver, when it was requested: signals for its loop, and the release of its turn. */
 import { SHUTDOWN_RELEASE } from '../journal/index.ts'
 import type { EntryData } from '../protocol/index.ts'
 
-export class StopRequest {
+export class DriverStop {
   #how: 'pause' | 'release' | undefined
   #stopping = new AbortController()
   #release: AbortController | undefined
@@ -30,7 +30,7 @@ export class StopRequest {
     return this.#stopping.signal
   }
 
-  /** The controller of a new loop, which this request aborts instead of the one before. */
+  /** The controller of a new loop, which this stop aborts instead of the one before. */
   newRelease(): AbortController {
     this.#release = new AbortController()
     return this.#release
