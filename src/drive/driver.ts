@@ -32,6 +32,7 @@ import {
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { deferredWrites, findDeferredWrites } from './deferred-writes.ts'
 import type { DriverOptions, PendingWork, Progress } from './driver-options.ts'
+import { DriverStop } from './driver-stop.ts'
 import { EffectResults } from './effect-results.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
@@ -42,7 +43,6 @@ import { Ownership } from './ownership.ts'
 import { endedTurnError } from './refusal.ts'
 import { Serial } from './serial.ts'
 import { interruptLoop, isActing, isRunning, type Loop, type State, whenLeft } from './state.ts'
-import { DriverStop } from './driver-stop.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'continue' }
