@@ -73,7 +73,8 @@ const SMALL: readonly Setting[] = named({
 /** Each takes minutes with one of the drivers. */
 const LONG: readonly string[] = [
   'two drivers, 2 crashes, 1 lapse, 1 ambiguity',
-  'three drivers, cancel, 1 crash, 1 lapse',
+  'three drivers, cancel, 1 crash',
+  'three drivers, cancel, 1 lapse',
   'two drivers, cancel and second input, 1 lapse',
   'two drivers, second input, 1 crash, 1 lapse',
   'two drivers, two calls at once, cancel, 1 crash, 1 lapse',
@@ -108,10 +109,15 @@ const LARGER: readonly Setting[] = named({
     faults: { crash: 2, ambiguous: 1 },
     ticks: lapse,
   },
-  'three drivers, cancel, 1 crash, 1 lapse': {
+  'three drivers, cancel, 1 crash': {
     drivers: 3,
     traffic: ['cancel'],
     faults: { crash: 1 },
+    reads: 'joined',
+  },
+  'three drivers, cancel, 1 lapse': {
+    drivers: 3,
+    traffic: ['cancel'],
     ticks: lapse,
     reads: 'joined',
   },
