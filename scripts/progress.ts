@@ -7,7 +7,8 @@ const EVERY_MS = { terminal: 100, file: 15_000 }
 export class Progress {
   readonly #total: number
   readonly #unit: string
-  readonly #started = performance.now()
+  /** Some commands hold `performance.now` still. */
+  readonly #started = Date.now()
   readonly #stream: NodeJS.WriteStream
   readonly #timer: NodeJS.Timeout
   #done = 0
@@ -37,7 +38,7 @@ export class Progress {
   }
 
   #show(): void {
-    const seconds = (performance.now() - this.#started) / 1000
+    const seconds = (Date.now() - this.#started) / 1000
     const left = this.#done === 0 ? undefined : (seconds / this.#done) * Math.max(0, this.#total - this.#done)
     const line = [
       `${this.#done} of ${this.#total} ${this.#unit}`,

@@ -94,7 +94,9 @@ export const TYPED: readonly string[] = [
 export function scenes(payload: string): readonly Scene[] {
   const chat = { command: 'chat', args: ['--context', 'd'] }
   const run = (...args: string[]) => ({ command: 'run', args: ['--context', 'c', ...args] })
-  const task = (...args: string[]) => ({ command: 'task', args: ['--agent', 'site', ...args] })
+  // A task is a graph, and its state repairs half characters.
+  const repaired = payload.isWellFormed() ? {} : QUOTED
+  const task = (...args: string[]) => ({ command: 'task', args: ['--agent', 'site', ...args], ...repaired })
   // Citations are checked sentence by sentence: a payload may break sentences apart, so the screens are not compared.
   const research = (...args: string[]) => ({ command: 'research', args, ...QUOTED })
   return [
@@ -307,6 +309,7 @@ function steady(line: string): string {
     .replaceAll(/call_\w+/g, 'call')
     .replaceAll(/task-\d{8}-\d{6}-\w{4}/g, 'task')
     .replaceAll(/\d+(?= (?:tokens )?in\b)|\d+(?= out\b)/g, 'tokens')
+    .replaceAll(/(?<=tokens in, )\d+|\d+(?= in?$)/g, 'tokens')
     .replaceAll(/\d+→\d+/g, 'tokens')
     .replaceAll(/ *(█+|·) *(\d+(\.\d)? m?s…?)?$/gm, ' bar')
     .replaceAll(/\d+(\.\d)? ?m?s\b/g, 'time')
