@@ -115,7 +115,7 @@ export function scenes(payload: string): readonly Scene[] {
     { ...task('--continue'), typed: ['1'] },
     { ...task('provider fails'), ...QUOTED },
     { ...task('--json', 'call told'), json: true as const },
-    { ...task('--continue', payload), ...QUOTED },
+    { ...task('--continue', `${payload} again`), ...QUOTED },
     { ...task('--criterion', payload, 'x'), ...QUOTED },
     { ...task('--policy', payload, 'x'), ...QUOTED },
     run(`${payload} say text`),
