@@ -4,6 +4,7 @@ import {
   type AssistantPart,
   boundedReplacer,
   defined,
+  isDeeperThan,
   isObject,
   type Json,
   type JsonObject,
@@ -224,12 +225,12 @@ function argumentsOf(raw: unknown): Arguments {
   if (raw === undefined || raw === '') return { args: {} }
   if (typeof raw !== 'string') {
     if (!isObject(raw)) return { args: '', malformed: 'the arguments are not JSON text' }
-    return isTooDeep(raw) ? { args: '', malformed: TOO_DEEP } : { args: raw as JsonObject }
+    return isDeeperThan(DEEPEST, raw) ? { args: '', malformed: TOO_DEEP } : { args: raw as JsonObject }
   }
   try {
     const args = JSON.parse(raw) as Json
     // Every level takes at least two characters.
-    if (raw.length > 2 * DEEPEST && isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
+    if (raw.length > 2 * DEEPEST && isDeeperThan(DEEPEST, args)) return { args: raw, malformed: TOO_DEEP }
     if (isObject(args)) return { args }
     return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
   } catch (error) {
@@ -239,18 +240,6 @@ function argumentsOf(raw: unknown): Arguments {
 }
 
 const TOO_DEEP = `the arguments are nested more than ${DEEPEST} levels deep`
-
-/** Breadth first: recursion is what the check must prevent. */
-function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; depth <= DEEPEST; depth++) {
-    level = level.flatMap((each): unknown[] =>
-      typeof each === 'object' && each !== null ? Object.values(each) : [],
-    )
-    if (level.length === 0) return false
-  }
-  return true
-}
 
 function kindOf(value: Json): string {
   return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
