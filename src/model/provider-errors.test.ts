@@ -124,6 +124,9 @@ describe('an error inside of a stream', () => {
     [{ error: { code: 'context_length_exceeded', message: 'long' } }, 'context-length'],
     [{ code: 503, message: 'The model is overloaded', status: 'UNAVAILABLE' }, 'overloaded'],
     [{ type: 'invalid_request_error', message: 'bad' }, 'invalid'],
+    [{ type: 'timeout_error', message: 'Request timed out' }, 'timeout'],
+    [{ code: '429', message: 'slow' }, 'rate-limit'],
+    [{ error: { code: '500', message: 'sorry' } }, 'overloaded'],
     ['no idea', 'unknown'],
   ])('%j is %s', (error, kind) => {
     expect(readProviderError(error, true).kind).toBe(kind)
