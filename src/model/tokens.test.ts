@@ -139,6 +139,16 @@ describe('what is counted', () => {
     expect(asked).toBe(5)
   })
 
+  it.each([undefined, null, 5, { role: 'user', content: 'x' }, [null], [{ role: 'user', content: null }]])(
+    'of %j is refused: it is neither a text nor messages',
+    async (content) => {
+      await expect(countTokens(content as never)).rejects.toMatchObject({
+        code: 'invalid-option',
+        message: 'countTokens() takes a text, or a list of messages as getMessages() returns them.',
+      })
+    },
+  )
+
   it('is exact where a tokenizer is installed', async () => {
     expect(await countTokens('Hello, world!')).toEqual({ tokens: realCount('Hello, world!'), exact: true })
     expect(await countTokens([{ role: 'user', content: 'Hello, world!' }])).toEqual({
