@@ -118,7 +118,8 @@ function plainItem(item: unknown, at: number): JsonObject {
     })
     copy = text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {
-    throw wrongMessage(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
+    const [why] = String((cause as Error | null)?.message ?? cause).split('\n')
+    throw wrongMessage(at, `cannot be written as JSON (${why})`)
   }
   if (!isObject(copy)) throw wrongMessage(at, 'is not an object. Pass a message')
   if (isDeeperThan(DEEPEST, copy)) throw wrongMessage(at, `is nested more than ${DEEPEST} levels deep`)
