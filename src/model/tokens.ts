@@ -80,8 +80,11 @@ export async function findCounter(load: () => Promise<Tokenizer>): Promise<Token
   }
 }
 
-/** A tokenizer is superlinear in a run of letters, of marks or of blanks, so text with a long one is counted in pieces. */
-const UNBROKEN = /[^\s\p{P}]{1000}|[^\s\p{L}\p{N}]{1000}|\s{1000}/u
+/**
+ * A tokenizer is superlinear in a run of letters, of marks or of blanks, so text with a long one is counted in pieces. Looks
+ * for runs only where they begin: from every character on, the search itself would be slow.
+ */
+const UNBROKEN = /(?<![^\s\p{P}])[^\s\p{P}]{1000}|(?<![^\s\p{L}\p{N}])[^\s\p{L}\p{N}]{1000}|(?<!\s)\s{1000}/u
 const PIECE = 1000
 
 function countPieces(text: string, count: Tokenizer['countTokens']): number {
