@@ -134,6 +134,11 @@ describe('an error inside of a stream', () => {
 })
 
 describe('what is kept of a failure', () => {
+  it('is not cut inside of a character', () => {
+    const { message } = new ModelFailure('file-refused', { message: `${'x'.repeat(499)}😀` })
+    expect(message).toBe(`${'x'.repeat(499)}\u{fffd}`)
+  })
+
   it('is short', () => {
     const trouble = readProviderError(callError(401, 'x'.repeat(2000)), false)
     const data = new ModelFailure(trouble.kind, trouble).toData()
