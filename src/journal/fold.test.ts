@@ -626,3 +626,16 @@ describe('a fork', () => {
     expect(openAfter(thinking, asking, endOf('a'), fork)).toMatchObject({ phase: 'tools', calls: [] })
   })
 })
+
+describe('a selection', () => {
+  const selected = (entity: string, chosen?: readonly string[]): Part => {
+    const values = [{ entity, id: 'f-1', at: 1 }]
+    return ['active', { values, by: 'select', ...(chosen === undefined ? {} : { chosen }) }]
+  }
+
+  it.each(['team', 'constructor'])('of a %s is as old as the entry that chose it, if one did', (entity) => {
+    const chosen = fold(journal(selected(entity, [entity]), selected(entity)))
+    expect(chosen.activeSince).toEqual({ [entity]: 1 })
+    expect(fold(journal(selected(entity), selected(entity)))).not.toHaveProperty('activeSince')
+  })
+})

@@ -353,11 +353,12 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (data.status === 'unknown') trackUnknown(draft, { ...data, argsKey: data.callId }, data.status)
   },
   active(draft, { seq, data: { values, chosen = [] } }) {
-    const { active = [], activeSince = {} } = draft
+    const { active = [] } = draft
+    const sinceBefore = new Map(Object.entries(draft.activeSince ?? {}))
     const since = values.flatMap((value): [string, number][] => {
       const { entity } = value
       const isKept = active.some((before) => isSameChoice(before, value))
-      const position = chosen.includes(entity) ? seq : isKept ? activeSince[entity] : undefined
+      const position = chosen.includes(entity) ? seq : isKept ? sinceBefore.get(entity) : undefined
       return position === undefined ? [] : [[entity, position]]
     })
     if (since.length > 0) draft.activeSince = Object.fromEntries(since)

@@ -31,8 +31,10 @@ export async function forkContext(
   requireStore('forkContext()', store)
   checkOptions(to, FORK)
   const session = await loadSession(store, parent, to.at)
-  if (session.seq === 0)
-    throw new HoldfastError('not-found', { message: `${keyText(parent)} has no entries to fork from.` })
+  if (session.seq === 0) {
+    const missing = to.at === undefined ? 'entries to fork from' : `entry ${to.at} to fork after`
+    throw new HoldfastError('not-found', { message: `${keyText(parent)} has no ${missing}.` })
+  }
   const { at = session.seq } = to
   const child = { ...parent, contextId: to.contextId }
   const isPossible = at === session.seq && (await store.head(child)) === undefined

@@ -45,6 +45,7 @@ describe('a fork', () => {
     await expect(forkContext(store, nobody, { contextId: 'x' })).rejects.toMatchObject({ code: 'not-found' })
     await expect(forkContext(store, key, { contextId: 'x', at: 0 })).rejects.toMatchObject({
       code: 'not-found',
+      message: expect.stringContaining(' has no entry 0 to fork after.') as string,
     })
     await expect(forkContext(store, key, { contextId: 'x', at: 4 })).rejects.toMatchObject({
       code: 'not-found',

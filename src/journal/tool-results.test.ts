@@ -132,6 +132,11 @@ describe('a result in its compact form', () => {
     })
   })
 
+  it.each(['constructor', 'toString', '__proto__'])('has things of an entity named %s', (entity) => {
+    const { output } = compactResult(part(long), [{ entity, id: 'f-1' }])
+    expect(JSON.stringify(output)).toBe(`{"shown":{"${entity}":[{"id":"f-1"}]}}`)
+  })
+
   it('says how many more there were', () => {
     const seen = Array.from({ length: 30 }, (_, at): Sighting => ({ entity: 'project', id: `p${at}` }))
     const { output } = compactResult(part(long.repeat(9)), seen)

@@ -87,17 +87,18 @@ const LONGEST_LABEL = 60
 /** Data and not text, so that code that reads or replaces ids in results finds them here too. */
 function shownThings(seen: readonly Sighting[]): JsonObject {
   const newest = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
-  const shown: Record<string, JsonObject[]> = {}
+  // No object: an entity may be named `constructor`.
+  const shown = new Map<string, JsonObject[]>()
   let [more, characters] = [0, 0]
   for (const { entity, id, label } of newest.values()) {
     const row = { id, ...(label === undefined ? {} : { label: shortened(label) }) }
-    const rows = shown[entity] ?? []
+    const rows = shown.get(entity) ?? []
     characters += sizeOf(row)
     const isFull = rows.length >= MOST_ROWS || (characters > MOST_CHARACTERS && rows.length > 0)
     if (isFull) more += 1
-    else shown[entity] = [...rows, row]
+    else shown.set(entity, [...rows, row])
   }
-  return { shown, ...(more === 0 ? {} : { more }) }
+  return { shown: Object.fromEntries(shown), ...(more === 0 ? {} : { more }) }
 }
 
 function shortened(label: string): string {

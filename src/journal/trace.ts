@@ -56,6 +56,7 @@ export class TraceReader {
   readonly #inputs = new Map<number, EntryData['input']>()
   readonly #calls = new Map<string, TracedCall>()
   readonly #open = new Map<string, { readonly turn: number }>()
+  /** The requests without an end. */
   readonly #requests = new Map<string, RequestTrace>()
   readonly #tasks = new Map<string, { readonly node: string; readonly turn: number; readonly at: number }>()
   readonly #effects = new Map<string, EntryOf<'effect.start'>>()
@@ -228,7 +229,7 @@ export class TraceReader {
     const at = this.#trace.indexOf(request)
     if (at < 0) this.#trace.push(answered)
     else this.#trace[at] = answered
-    this.#requests.set(requestId, answered)
+    this.#requests.delete(requestId)
     if (request.call_id !== undefined && this.#open.has(request.call_id))
       this.#open.set(request.call_id, { turn })
   }
@@ -308,9 +309,7 @@ export class TraceReader {
   /** Calls that were started or that wait; a call that is only requested has no entry yet. */
   #unsettled(): readonly ToolExecutionTrace[] {
     const found: ToolExecutionTrace[] = []
-    const waits = new Set(
-      [...this.#requests.values()].filter(({ how }) => how === undefined).map((one) => one.call_id),
-    )
+    const waits = new Set([...this.#requests.values()].map((one) => one.call_id))
     for (const [callId, { turn }] of this.#open) {
       const call = this.#calls.get(callId)
       if (call === undefined || (call.startedAt === undefined && !waits.has(callId))) continue

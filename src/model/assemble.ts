@@ -4,6 +4,7 @@ import {
   type AssistantPart,
   boundedReplacer,
   defined,
+  isDeeperThan,
   isObject,
   type Json,
   type JsonObject,
@@ -19,18 +20,16 @@ export type ModelDelta =
 
 interface Block {
   readonly type: 'text' | 'reasoning'
-  readonly id: string
   text: string
   provider: JsonObject | undefined
-  ended: boolean
   /** Of a text whose start may still be a tag, or which is inside of one. */
   tags: ThinkTags | undefined
+  /** The reasoning inside the tags of a text. */
+  thoughts: Block | undefined
 }
 
 /** The arguments of a call that streams. */
 interface Input {
-  /** The provider's id. */
-  readonly id: string
   readonly callId: string
   readonly tool: string
 }
@@ -42,8 +41,9 @@ export class Assembly {
   readonly #ids: Ids
   readonly #onDelta: (delta: ModelDelta) => void
   readonly #readsTags: boolean
-  #inputs: Input[] = []
-  #last: Block | undefined
+  /** What has begun and not ended, by the provider's ids. */
+  readonly #open = { text: new Map<string, Block>(), reasoning: new Map<string, Block>() }
+  readonly #inputs = new Map<string, Input[]>()
 
   /** `readsTags`: a text that begins with `<think>` is reasoning up to `</think>`. */
   constructor(ids: Ids, onDelta: (delta: ModelDelta) => void, readsTags = true) {
@@ -100,7 +100,9 @@ export class Assembly {
   }
 
   #block(type: Block['type'], part: ModelStreamPart): void {
-    const block = this.#find(type, part.id ?? '', part.type.endsWith('-start'))
+    const { id = '' } = part
+    const open = part.type.endsWith('-start') ? undefined : this.#open[type].get(id)
+    const block = open ?? this.#begin(type, id)
     if (part.providerMetadata !== undefined)
       block.provider = jsonOnly(part.providerMetadata) ?? block.provider
     const { delta } = part
@@ -111,7 +113,7 @@ export class Assembly {
     }
     if (!part.type.endsWith('-end')) return
     this.#endTags(block)
-    block.ended = true
+    this.#open[type].delete(id)
   }
 
   #append(block: Block, text: string): void {
@@ -129,47 +131,29 @@ export class Assembly {
     if (block.tags !== undefined) this.#appendPieces(block, block.tags.end())
   }
 
-  /** The reasoning inside the tags of a text; it stands before it. */
+  /** The reasoning inside the tags of a text stands before it. */
   #reasoningOf(text: Block): Block {
-    const at = this.#parts.indexOf(text)
-    const before = this.#parts[at - 1]
-    if (before?.type === 'reasoning' && before.id === text.id && !before.ended) return before
-    const block: Block = {
-      type: 'reasoning',
-      id: text.id,
-      text: '',
-      provider: undefined,
-      ended: false,
-      tags: undefined,
+    if (text.thoughts === undefined) {
+      text.thoughts = newBlock('reasoning')
+      this.#parts.splice(this.#parts.indexOf(text), 0, text.thoughts)
     }
-    this.#parts.splice(at, 0, block)
-    return block
+    return text.thoughts
   }
 
-  #find(type: Block['type'], id: string, fresh: boolean): Block {
-    const last = this.#last
-    if (!fresh && last?.type === type && last.id === id && !last.ended) return last
-    const open = fresh
-      ? undefined
-      : this.#parts.findLast((part) => part.type === type && part.id === id && !part.ended)
-    const block = (open as Block | undefined) ?? this.#newBlock(type, id)
-    this.#last = block
-    return block
-  }
-
-  #newBlock(type: Block['type'], id: string): Block {
-    const tags = this.#readsTags && type === 'text' ? new ThinkTags() : undefined
-    const block: Block = { type, id, text: '', provider: undefined, ended: false, tags }
+  #begin(type: Block['type'], id: string): Block {
+    const block = newBlock(type, this.#readsTags && type === 'text' ? new ThinkTags() : undefined)
     this.#parts.push(block)
+    this.#open[type].set(id, block)
     return block
   }
 
   #beginInput({ id = '', toolName }: ModelStreamPart): void {
-    this.#inputs.push({ id, callId: this.#ids.next('call'), tool: nameOf(toolName) })
+    const input = { callId: this.#ids.next('call'), tool: nameOf(toolName) }
+    this.#inputs.set(id, [...(this.#inputs.get(id) ?? []), input])
   }
 
   #inputDelta({ id = '', delta }: ModelStreamPart): void {
-    const input = this.#inputs.findLast((open) => open.id === id)
+    const input = this.#inputs.get(id)?.at(-1)
     if (input === undefined || typeof delta !== 'string' || delta === '') return
     this.chars += delta.length
     const { callId, tool } = input
@@ -178,10 +162,9 @@ export class Assembly {
 
   #call(part: ModelStreamPart): void {
     const raw: unknown = part.input
-    const input = this.#inputs.findLast(({ id }) => id === part.toolCallId)
-    if (input === undefined) this.chars += part.input?.length ?? 0
     // A second call under one provider's id is a call of its own.
-    else this.#inputs = this.#inputs.filter((each) => each !== input)
+    const input = this.#inputs.get(part.toolCallId ?? '')?.pop()
+    if (input === undefined) this.chars += part.input?.length ?? 0
     const provider = part.providerMetadata && jsonOnly(part.providerMetadata)
     this.#parts.push({
       type: 'tool-call',
@@ -191,6 +174,10 @@ export class Assembly {
       ...defined({ provider }),
     })
   }
+}
+
+function newBlock(type: Block['type'], tags?: ThinkTags): Block {
+  return { type, text: '', provider: undefined, tags, thoughts: undefined }
 }
 
 function closed({ type, text, provider }: Block): AssistantPart {
@@ -224,12 +211,12 @@ function argumentsOf(raw: unknown): Arguments {
   if (raw === undefined || raw === '') return { args: {} }
   if (typeof raw !== 'string') {
     if (!isObject(raw)) return { args: '', malformed: 'the arguments are not JSON text' }
-    return isTooDeep(raw) ? { args: '', malformed: TOO_DEEP } : { args: raw as JsonObject }
+    return isDeeperThan(DEEPEST, raw) ? { args: '', malformed: TOO_DEEP } : { args: raw as JsonObject }
   }
   try {
     const args = JSON.parse(raw) as Json
     // Every level takes at least two characters.
-    if (raw.length > 2 * DEEPEST && isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
+    if (raw.length > 2 * DEEPEST && isDeeperThan(DEEPEST, args)) return { args: raw, malformed: TOO_DEEP }
     if (isObject(args)) return { args }
     return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
   } catch (error) {
@@ -239,18 +226,6 @@ function argumentsOf(raw: unknown): Arguments {
 }
 
 const TOO_DEEP = `the arguments are nested more than ${DEEPEST} levels deep`
-
-/** Breadth first: recursion is what the check must prevent. */
-function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; depth <= DEEPEST; depth++) {
-    level = level.flatMap((each): unknown[] =>
-      typeof each === 'object' && each !== null ? Object.values(each) : [],
-    )
-    if (level.length === 0) return false
-  }
-  return true
-}
 
 function kindOf(value: Json): string {
   return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`

@@ -68,7 +68,7 @@ export class ModelFailure extends Error {
 
   constructor(kind: FailureKind, options: FailureOptions) {
     super(
-      options.message.slice(0, MOST_TEXT),
+      options.message.slice(0, MOST_TEXT).toWellFormed(),
       options.cause === undefined ? undefined : { cause: options.cause },
     )
     this.name = 'ModelFailure'

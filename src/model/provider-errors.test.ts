@@ -124,6 +124,9 @@ describe('an error inside of a stream', () => {
     [{ error: { code: 'context_length_exceeded', message: 'long' } }, 'context-length'],
     [{ code: 503, message: 'The model is overloaded', status: 'UNAVAILABLE' }, 'overloaded'],
     [{ type: 'invalid_request_error', message: 'bad' }, 'invalid'],
+    [{ type: 'timeout_error', message: 'Request timed out' }, 'timeout'],
+    [{ code: '429', message: 'slow' }, 'rate-limit'],
+    [{ error: { code: '500', message: 'sorry' } }, 'overloaded'],
     ['no idea', 'unknown'],
   ])('%j is %s', (error, kind) => {
     expect(readProviderError(error, true).kind).toBe(kind)
@@ -131,6 +134,11 @@ describe('an error inside of a stream', () => {
 })
 
 describe('what is kept of a failure', () => {
+  it('is not cut inside of a character', () => {
+    const { message } = new ModelFailure('file-refused', { message: `${'x'.repeat(499)}😀` })
+    expect(message).toBe(`${'x'.repeat(499)}\u{fffd}`)
+  })
+
   it('is short', () => {
     const trouble = readProviderError(callError(401, 'x'.repeat(2000)), false)
     const data = new ModelFailure(trouble.kind, trouble).toData()

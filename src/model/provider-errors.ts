@@ -79,7 +79,9 @@ function firstOf<T>(chain: readonly Fields[], read: (fields: Fields) => T | unde
 
 function statusOf(fields: Fields): number | undefined {
   for (const value of [fields['statusCode'], fields['status'], fields['code']]) {
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 100 && value < 600) return value
+    // Some servers and proxies send the code as a text.
+    const status = typeof value === 'string' && /^[1-5]\d\d$/.test(value) ? Number(value) : value
+    if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status < 600) return status
   }
   return undefined
 }
@@ -116,7 +118,7 @@ function kindOf({ chain, status, words }: ErrorTexts): FailureKind {
   const byStatus = status !== undefined && status >= 400 ? kindOfStatus(status, words) : undefined
   if (byStatus !== undefined) return byStatus
   if (NETWORK.test(words)) return 'network'
-  if (/\btimeouterror\b/.test(words)) return 'timeout'
+  if (/\btimeout_?error\b/.test(words)) return 'timeout'
   if (LIMITED.test(words) || QUOTA_USED.test(words)) return 'rate-limit'
   if (TOO_LONG.test(words)) return 'context-length'
   if (BUSY.test(words)) return 'overloaded'

@@ -21,6 +21,8 @@ type Kind =
 interface Stretch {
   readonly kind: Kind
   readonly length: number
+  /** The first character. */
+  readonly code: number
   readonly before: Kind
   readonly after: Kind
 }
@@ -34,7 +36,13 @@ export function estimateText(text: string): number {
   for (let at = 0; at < text.length; ) {
     const kind = kindAt(text, at)
     const end = endOf(text, at, kind)
-    tokens += COSTS[kind]({ kind, length: end - at, before, after: kindAt(text, end) })
+    tokens += COSTS[kind]({
+      kind,
+      length: end - at,
+      code: text.charCodeAt(at),
+      before,
+      after: kindAt(text, end),
+    })
     before = kind
     at = end
   }
@@ -60,7 +68,7 @@ const COSTS: { readonly [K in Kind]: (stretch: Stretch) => number } = {
   mark: ({ length, after }) => (length > 1 ? 1 + (length - 2) * 0.3 : isLatin(after) ? 0.7 : 0.95),
   dense: ({ length }) => length * 0.76,
   hangul: ({ length }) => length * 0.6,
-  letter: ({ length }) => length * 0.28 + 0.2,
+  letter: ({ length, code }) => length * (LETTERS[code >> 7] ?? 1) + 0.2,
   other: ({ length }) => length,
 }
 
@@ -74,6 +82,40 @@ function word({ length, before, after }: Stretch): number {
 function isLatin(kind: Kind): boolean {
   return kind === 'small' || kind === 'capital' || kind === 'accented'
 }
+
+/** Tokens of a letter, by blocks of 128 characters: a tokenizer knows few words of some scripts, and cuts others into bytes. */
+const SCRIPTS: readonly (readonly [block: number, tokens: number])[] = [
+  [0x300, 0.4], // Greek
+  [0x400, 0.34], // Cyrillic, Armenian
+  [0x580, 0.44], // Hebrew
+  [0x600, 0.36], // Arabic
+  [0x700, 2.2],
+  [0x900, 0.34], // Devanagari
+  [0x980, 0.36], // Bengali
+  [0xa00, 0.53], // Gurmukhi
+  [0xa80, 0.39], // Gujarati
+  [0xb00, 1.15], // Odia
+  [0xb80, 0.34], // Tamil
+  [0xc00, 0.53], // Telugu
+  [0xc80, 0.38], // Kannada, Malayalam
+  [0xd80, 0.6], // Sinhala
+  [0xe00, 0.49], // Thai
+  [0xe80, 1.95], // Lao
+  [0xf00, 1.55], // Tibetan
+  [0x1000, 0.57], // Burmese
+  [0x1080, 0.32], // Georgian
+  [0x1100, 2.3], // Ethiopic
+  [0x1380, 3.2],
+  [0x1780, 0.64], // Khmer
+  [0x1800, 3.2],
+  [0x1e00, 0.28], // Vietnamese
+  [0x1f00, 1.1], // polytonic Greek
+]
+
+const LETTERS: readonly number[] = Array.from(
+  { length: 64 },
+  (_, block) => SCRIPTS.findLast(([first]) => first <= block * 128)?.[1] ?? 0,
+)
 
 const ASCII: readonly Kind[] = Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)

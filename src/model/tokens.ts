@@ -5,7 +5,7 @@
  * The tokenizer is that of OpenAI's models since GPT-4o. Other vendors tokenize differently: keep a tenth in reserve for
  * Gemini, and a quarter for Claude, which needs more tokens for code and for languages other than English.
  */
-import type { Message } from '../protocol/index.ts'
+import { invalidOption, type Message } from '../protocol/index.ts'
 import { estimateText } from './tokens-estimate.ts'
 
 export interface TokenCount {
@@ -80,8 +80,11 @@ export async function findCounter(load: () => Promise<Tokenizer>): Promise<Token
   }
 }
 
-/** A tokenizer is superlinear in a run of letters, of marks or of blanks, so text with a long one is counted in pieces. */
-const UNBROKEN = /[^\s\p{P}]{1000}|[^\s\p{L}\p{N}]{1000}|\s{1000}/u
+/**
+ * A tokenizer is superlinear in a run of letters, of marks or of blanks, so text with a long one is counted in pieces. Looks
+ * for runs only where they begin: from every character on, the search itself would be slow.
+ */
+const UNBROKEN = /(?<![^\s\p{P}])[^\s\p{P}]{1000}|(?<![^\s\p{L}\p{N}])[^\s\p{L}\p{N}]{1000}|(?<!\s)\s{1000}/u
 const PIECE = 1000
 
 function countPieces(text: string, count: Tokenizer['countTokens']): number {
@@ -95,6 +98,17 @@ function countPieces(text: string, count: Tokenizer['countTokens']): number {
 
 /** The tokens of a text, or of messages with their overhead; without system prompt and tools. */
 export async function countTokens(content: string | readonly Message[]): Promise<TokenCount> {
+  if (typeof content !== 'string' && !isMessages(content))
+    throw invalidOption('countTokens()', 'takes a text, or a list of messages as getMessages() returns them')
   const { exact, text, messages } = await tokenCounter()
   return { tokens: typeof content === 'string' ? text(content) : messages(content), exact }
+}
+
+function isMessages(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every((each: Partial<Message> | null) => {
+      return typeof each?.content === 'string' || Array.isArray(each?.content)
+    })
+  )
 }

@@ -182,13 +182,20 @@ function withoutStore(call: ModelCall, provider: string): ModelCall {
 
 const OLLAMA_PORT = '11434'
 
-/** `OLLAMA_HOST` as Ollama itself reads it: a host, a host and port, or a URL. */
-export function ollamaURL(host: string | undefined): string {
-  if (!host) return `http://localhost:${OLLAMA_PORT}/v1`
-  const full = host.includes('://') ? host : `http://${host}`
-  const url = URL.canParse(full) ? new URL(full) : new URL(`http://localhost:${OLLAMA_PORT}`)
-  if (!host.includes('://') && !/:\d+$/.test(host)) url.port = OLLAMA_PORT
-  if (url.hostname === '0.0.0.0') url.hostname = 'localhost'
+/** `OLLAMA_HOST` as Ollama itself reads it: a host, a port, both, or a URL; a port of its own only without a scheme. */
+export function ollamaURL(host: string = ''): string {
+  const given = host.trim().replaceAll(/^["']+|["']+$/g, '')
+  const full = given.includes('://') ? given : `http://${withPort(given)}`
+  const url = new URL(URL.canParse(full) ? full : `http://localhost:${OLLAMA_PORT}`)
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = 'localhost'
   const path = url.pathname.replace(/\/+$/, '')
   return `${url.origin}${path.endsWith('/v1') ? path : `${path}/v1`}`
+}
+
+/** An IPv6 address may be without brackets, and then has no port. */
+function withPort(given: string): string {
+  const [authority = '', ...path] = given.split('/')
+  const isBare = !authority.includes('[') && authority.split(':').length > 2
+  const name = isBare ? `[${authority}]` : authority.replace(/^(?=:|$)/, 'localhost')
+  return [/[^:]:\d+$/.test(name) ? name : `${name}:${OLLAMA_PORT}`, ...path].join('/')
 }

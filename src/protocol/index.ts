@@ -72,7 +72,7 @@ export {
   LAST_BEFORE_TOOLS,
 } from './hook-table.ts'
 export type { Json, JsonObject } from './json.ts'
-export { boundedReplacer, canonical, isObject } from './json.ts'
+export { boundedReplacer, canonical, isDeeperThan, isObject } from './json.ts'
 export { isKeyText, KEY_FORM } from './key-text.ts'
 export type {
   AssistantMessage,

@@ -27,6 +27,18 @@ export function boundedReplacer(): (key: string, value: unknown) => unknown {
   }
 }
 
+/** True for a value with more than so many levels. Breadth first: recursion is what the check must prevent. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; depth <= levels; depth++) {
+    level = level.flatMap((each): unknown[] =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    )
+    if (level.length === 0) return false
+  }
+  return true
+}
+
 /** JSON with the keys of every object sorted. Two values have the same text exactly if they are equal as JSON. */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

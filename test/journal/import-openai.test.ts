@@ -48,6 +48,22 @@ describe("messages of OpenAI's chat completions", () => {
     format: 'openai',
   })
 
+  const nested = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
+  check({
+    name: 'keep arguments that are nested too deep as the text that they are',
+    history: [
+      asked,
+      { role: 'assistant', content: null, tool_calls: [toolCall('a', 1, nested)] },
+      toolResult('a', 'ok'),
+    ],
+    messages: [
+      user('Compare the weather.'),
+      reply(call(1, 'a', { args: nested, malformed: 'the arguments are nested more than 200 levels deep' })),
+      results([1, 'ok']),
+    ],
+    repairs: ['1 arguments-malformed'],
+  })
+
   check({
     name: 'keep arguments that nobody can use as the text that they are',
     history: [

@@ -202,6 +202,28 @@ describe("Gemini's contents", () => {
     ],
     repairs: ['1 part-dropped', '1 result-missing'],
   })
+
+  check({
+    name: 'with pictures in a result, which are left out and reported',
+    history: [
+      asked,
+      { role: 'model', parts: [functionCall(1)] },
+      {
+        role: 'user',
+        parts: [
+          {
+            functionResponse: {
+              name: 'weather',
+              response: { output: 'sun' },
+              parts: [{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }],
+            },
+          },
+        ],
+      },
+    ],
+    messages: [user('Compare the weather.'), reply(call(1)), results([1, 'sun'])],
+    repairs: ['2 part-dropped'],
+  })
 })
 
 describe('messages of LangChain', () => {
@@ -350,6 +372,19 @@ describe('messages of holdfast', () => {
       } as Message,
       settled('call_9', { n: 1 }),
     ],
+    format: 'holdfast',
+  })
+
+  check({
+    name: 'may begin with a system prompt, as those of agent.session do',
+    history: [
+      { role: 'system', content: 'Be brief.' },
+      user('Look.'),
+      reply(own('call_9', 1)),
+      settled('call_9', 'a'),
+    ],
+    messages: [user('Look.'), reply(own('call_9', 1)), settled('call_9', 'a')],
+    system: 'Be brief.',
     format: 'holdfast',
   })
 

@@ -64,6 +64,15 @@ describe('what is no history', () => {
     const loop: Record<string, unknown> = { role: 'user', content: 'x' }
     loop['loop'] = loop
     expect(refusal([loop])).toMatchObject({ code: 'invalid-option', details: { at: 0 } })
+    for (const thrown of ['no text', null] as readonly unknown[]) {
+      const throws = {
+        toJSON(): never {
+          throw thrown as Error
+        },
+      }
+      const message = `Message 0 of the history cannot be written as JSON (${String(thrown)}). Nothing was imported.`
+      expect(() => importMessages([throws])).toThrow(message)
+    }
     const deep = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`) as unknown
     expect(refusal([{ role: 'user', content: deep }])).toMatchObject({ details: { at: 0 } })
   })

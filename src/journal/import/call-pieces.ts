@@ -1,5 +1,5 @@
 /** Calls and results in all formats: ids, names, arguments, outputs. */
-import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
+import { defined, isDeeperThan, type Json, type JsonObject } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, Reading } from './foreign.ts'
 import { dropPart, isObject, joinedText, objectsIn, textIn } from './pieces.ts'
 
@@ -31,12 +31,22 @@ type Arguments = Pick<ForeignCall, 'args' | 'malformed'>
 export function argumentsOf(raw: Json | undefined, { note }: Reading): Arguments {
   if (raw === undefined || raw === null || (typeof raw === 'string' && raw.trim() === '')) return { args: {} }
   const parsed = typeof raw === 'string' ? parse(raw) : raw
-  if (isObject(parsed)) return { args: parsed }
+  const malformed = problemOf(parsed)
+  if (malformed === undefined) return { args: parsed as JsonObject }
   const text = typeof raw === 'string' ? raw : JSON.stringify(raw)
-  const malformed =
-    parsed === undefined ? 'the arguments are not JSON' : 'the arguments are not a JSON object'
   note('arguments-malformed', `A call was kept with arguments that no tool can use: ${malformed}.`)
   return { args: text, malformed }
+}
+
+/** Items have a bounded depth, and JSON inside of their texts has not. */
+const DEEPEST = 200
+
+function problemOf(parsed: Json | undefined): string | undefined {
+  if (parsed === undefined) return 'the arguments are not JSON'
+  if (!isObject(parsed)) return 'the arguments are not a JSON object'
+  return isDeeperThan(DEEPEST, parsed)
+    ? `the arguments are nested more than ${DEEPEST} levels deep`
+    : undefined
 }
 
 function parse(text: string): Json | undefined {

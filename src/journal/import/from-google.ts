@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, attached, callIds, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
-import { filePart, isObject, joinedText, partsOf, textIn } from './pieces.ts'
+import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readReplies, readUserAndResults, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'model', 'function', 'tool', 'system', undefined])
@@ -14,9 +14,10 @@ export const google: Format = {
   read(item, reading) {
     const parts = partsOf(item['parts'], reading).map(camelCased)
     const content = (part: JsonObject) => replyPart(part, reading)
-    if (item['role'] === 'model') return readReplies(parts, { content, result: resultOf }, reading)
+    const result = (part: JsonObject) => resultOf(part, reading)
+    if (item['role'] === 'model') return readReplies(parts, { content, result }, reading)
     if (item['role'] === 'system') return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
-    return readUserAndResults(parts, { content: userPart, result: resultOf }, reading)
+    return readUserAndResults(parts, { content: userPart, result }, reading)
   },
 }
 
@@ -49,9 +50,10 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
 }
 
 /** The API requires an object; clients put the output under `output` or `result`, and failures under `error`. */
-function resultOf({ functionResponse: raw }: JsonObject): ForeignResult | undefined {
+function resultOf({ functionResponse: raw }: JsonObject, reading: Reading): ForeignResult | undefined {
   if (!isObject(raw)) return undefined
-  const { id, name, response } = raw
+  const { id, name, response, parts } = raw
+  for (const part of objectsIn(parts)) dropPart(part, reading)
   return { ...resultIds(id), tool: toolName(name), ...settled(response ?? null) }
 }
 

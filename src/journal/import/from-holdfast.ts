@@ -1,19 +1,20 @@
-/** Reads this package's own messages. Valid ids stay, so that reading a repaired history changes nothing. */
+/** Reads this package's own messages, such as those of `agent.session`. Valid ids stay, so that reading a repaired history changes nothing. */
 import type { Json, JsonObject, SettledStatus, UserContent } from '../../protocol/index.ts'
 import { resultIds, toolName } from './call-pieces.ts'
 import type { ForeignCall, ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
-import { filePart, hasContent, isObject, partsOf, textIn } from './pieces.ts'
+import { filePart, hasContent, isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { readEach, readReplies, type UserPart } from './reading.ts'
 
-const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
 export const holdfast: Format = {
   name: 'holdfast',
-  expected: 'a message with role (user, assistant or tool) and content',
+  expected: 'a message with role (system, user, assistant or tool) and content',
   fits: (item) => ROLES.has(item['role']) && item['type'] === undefined && hasContent(item),
   read(item, reading) {
     const { at } = reading
     const { role, content, model } = item
+    if (role === 'system') return [{ kind: 'system', at, text: joinedText(partsOf(content, reading)) }]
     if (role === 'user')
       return [{ kind: 'user', at, content: userContentOf(content, reading), ...byOf(item) }]
     const reply = role === 'assistant' ? replyPart : () => undefined

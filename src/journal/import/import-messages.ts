@@ -6,6 +6,7 @@ import {
   boundedReplacer,
   checkOptions,
   defined,
+  isDeeperThan,
   type JsonObject,
   type Message,
   type OptionSet,
@@ -117,10 +118,11 @@ function plainItem(item: unknown, at: number): JsonObject {
     })
     copy = text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {
-    throw wrongMessage(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
+    const [why] = String((cause as Error | null)?.message ?? cause).split('\n')
+    throw wrongMessage(at, `cannot be written as JSON (${why})`)
   }
   if (!isObject(copy)) throw wrongMessage(at, 'is not an object. Pass a message')
-  if (isTooDeep(copy)) throw wrongMessage(at, `is nested more than ${DEEPEST} levels deep`)
+  if (isDeeperThan(DEEPEST, copy)) throw wrongMessage(at, `is nested more than ${DEEPEST} levels deep`)
   return copy
 }
 
@@ -130,15 +132,4 @@ function toPlain(this: unknown, key: string, value: unknown): unknown {
   if (raw instanceof Uint8Array) return Buffer.from(raw).toString('base64')
   if (raw instanceof ArrayBuffer) return Buffer.from(raw).toString('base64')
   return typeof value === 'bigint' ? String(value) : value
-}
-
-function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; depth <= DEEPEST; depth++) {
-    level = level.flatMap((each): unknown[] =>
-      typeof each === 'object' && each !== null ? Object.values(each) : [],
-    )
-    if (level.length === 0) return false
-  }
-  return true
 }
