@@ -35,6 +35,7 @@ import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definiti
 import { checkPublic, performStep, type StepCaller } from './effects.ts'
 import type { EntryQueue } from './entry-queue.ts'
 import { invalid } from './invalid.ts'
+import { questionKey } from './question-key.ts'
 import { type ReadInput, readInput } from './read-input.ts'
 import type { Run } from './run.ts'
 
@@ -74,6 +75,8 @@ export class Attempt implements StepCaller {
   /** Things that the node vouches for, or that were shown below it. */
   readonly #seen: Sighting[] = []
   readonly #questionNames = new Set<string>()
+  /** Keys of the node's questions, by name. */
+  readonly questionKeys: Map<string, string> = new Map()
   /** The thrown value, before it was converted for storage. */
   thrown: unknown
   readonly #questions: (AskRequest & { readonly name: string })[] = []
@@ -197,22 +200,24 @@ export class Attempt implements StepCaller {
         'invalid-option',
         `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
       )
-    const { otherwise, ...asked } = question
-    const rest =
-      asked.kind === undefined && asked.schema !== undefined ? { ...asked, kind: 'data' as const } : asked
+    const { otherwise, ...rest } = question
+    const isData = rest.kind === undefined && rest.schema !== undefined
+    const asked = (isData ? { ...rest, kind: 'data' } : rest) as AskRequest
     this.#questionCount += 1
     const { name = this.#questionCount === 1 ? 'answer' : `answer-${this.#questionCount}` } = question
     this.#checkQuestion(name)
-    const answer = this.#answerTo(name)
+    const inputKey = questionKey(this.run, asked)
+    if (inputKey !== undefined) this.questionKeys.set(name, inputKey)
+    const answer = this.#answerTo(name, inputKey)
     if (answer === undefined || answer.how === 'cancelled') {
-      this.#questions.push({ ...(rest as AskRequest), name })
+      this.#questions.push({ ...asked, name })
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
     this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
     if (answer.how === 'answered') {
-      const read = await readAnswer(rest as AskRequest, structuredClone(answer.value))
+      const read = await readAnswer(asked, structuredClone(answer.value))
       if (read.problem === undefined) return read.value
-      this.#questions.push({ ...(rest as AskRequest), name, prompt: `${question.prompt} (${read.problem})` })
+      this.#questions.push({ ...asked, name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
     if ('otherwise' in question) return otherwise
@@ -240,8 +245,11 @@ export class Attempt implements StepCaller {
     taken.add(key)
   }
 
-  #answerTo(name: string): TaskAnswer | undefined {
-    return this.task.answers?.findLast((answer) => answer.name === name)
+  /** The newest answer to this very question. Journals of older versions do not know which question was asked. */
+  #answerTo(name: string, inputKey: string | undefined): TaskAnswer | undefined {
+    return this.task.answers?.findLast(
+      (answer) => answer.name === name && (answer.inputKey === undefined || answer.inputKey === inputKey),
+    )
   }
 
   async #runChild<I, O>({ key, runnable, input, signal }: ChildRun<I, O>): Promise<O> {

@@ -93,6 +93,8 @@ export type TaskAnswer = {
   readonly value?: Json
   /** Origin of the answer, if no person gave it. */
   readonly origin?: InputOrigin
+  /** Of the question, as in `request.start`; absent in journals of older versions. */
+  readonly inputKey?: string
 }
 
 export function beginRun(
