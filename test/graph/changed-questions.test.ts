@@ -24,14 +24,21 @@ const choice: Question = { kind: 'choice', prompt: 'Which?', options: ['red', 'g
 const amount: Question = { kind: 'data', prompt: 'How much?', schema: { type: 'number' } }
 
 describe('a question that has changed since it was asked', () => {
-  it.each<[string, Question, Question, Json]>([
-    ['prompt', ask5, { ...ask5, prompt: 'Pay 5000?' }, true],
-    ['kind', { kind: 'text', prompt: 'Pay 5?' }, ask5, 'yes'],
-    ['options', choice, { ...choice, options: ['blue'] } as Question, 'red'],
-    ['number of options to pick', choice, { ...choice, multiple: true } as Question, 'red'],
-    ['schema', amount, { ...amount, schema: { type: 'string' } }, 7],
-    ['subject', { ...ask5, about: { to: 'Ann' } }, { ...ask5, about: { to: 'Bob' } }, true],
-  ])('by its %s is asked again', async (_, before, after, answer) => {
+  it.each<[string, readonly [Question, Question], Json]>([
+    ['prompt', [ask5, { ...ask5, prompt: 'Pay 5000?' }], true],
+    ['kind', [{ kind: 'text', prompt: 'Pay 5?' }, ask5], 'yes'],
+    ['options', [choice, { ...choice, options: ['blue'] }], 'red'],
+    ['number of options to pick', [choice, { ...choice, multiple: true }], 'red'],
+    ['schema', [amount, { ...amount, schema: { type: 'string' } }], 7],
+    [
+      'subject',
+      [
+        { ...ask5, about: { to: 'Ann' } },
+        { ...ask5, about: { to: 'Bob' } },
+      ],
+      true,
+    ],
+  ])('by its %s is asked again', async (_, [before, after], answer) => {
     const store = memoryStore()
     await deploy(store, before).invoke({}, where)
     const { status, requests } = await deploy(store, after).answer({ 'ask.1/answer': answer }, where).outcome
