@@ -205,7 +205,7 @@ export class Attempt implements StepCaller {
     const asked = (isData ? { ...rest, kind: 'data' } : rest) as AskRequest
     this.#questionCount += 1
     const { name = this.#questionCount === 1 ? 'answer' : `answer-${this.#questionCount}` } = question
-    this.#checkQuestion(name)
+    this.#checkQuestion({ ...asked, name })
     const inputKey = questionKey(this.run, asked)
     if (inputKey !== undefined) this.questionKeys.set(name, inputKey)
     const answer = this.#answerTo(name, inputKey)
@@ -213,7 +213,6 @@ export class Attempt implements StepCaller {
       this.#questions.push({ ...asked, name })
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
-    this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
     if (answer.how === 'answered') {
       const read = await readAnswer(asked, structuredClone(answer.value))
       if (read.problem === undefined) return read.value
@@ -226,13 +225,16 @@ export class Attempt implements StepCaller {
     })
   }
 
-  #checkQuestion(name: unknown): void {
+  #checkQuestion(question: AskRequest): void {
+    const { name = '' } = question
     const [innermost] = callsAround() as readonly Partial<ToolContext>[]
     if (innermost?.callId?.startsWith(`${this.name}/`))
       throw invalid('invalid-option', 'an effect cannot ask; ask with interrupt() before the step')
     if (typeof name !== 'string' || name === '' || name.includes('/'))
       throw invalid('invalid-option', `the name of a question must be a text without /, not ${quote(name)}`)
     checkPublic(this.run, 'name of a question', name)
+    this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
+    ask(question)
   }
 
   /** Two with one key would share one stored answer. */

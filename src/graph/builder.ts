@@ -81,10 +81,10 @@ export class GraphBuilder<C extends Channels, Nodes extends string, Inputs = obj
         'a graph takes { state }, an object of channels such as { question: value() }',
       )
     checkOptions(config, GRAPH_CONFIG)
-    for (const [channel, { kind }] of Object.entries(state)) {
+    for (const [channel, one] of Object.entries(state)) {
       // Assigning it on a plain object sets the prototype.
       if (channel === '__proto__') throw invalid('invalid-graph', 'a channel cannot be called __proto__')
-      if (kind === undefined)
+      if (one?.kind === undefined)
         throw invalid(
           'invalid-graph',
           `the state's ${channel} is no channel; use value(), constant(), list(), merge() or reduce()`,
@@ -132,8 +132,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string, Inputs = obj
     from: Nodes | typeof START | readonly Nodes[],
     to: Nodes | typeof END,
   ): GraphBuilder<C, Nodes, Inputs> {
-    const sources: readonly string[] = typeof from === 'string' ? [from] : from
-    this.#edges.push({ from: [...sources], to })
+    this.#edges.push({ from: [from].flat(), to })
     return this
   }
 

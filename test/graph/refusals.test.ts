@@ -174,3 +174,54 @@ it('a fork without a name says which option is missing', async () => {
     "to is missing: write fork({ contextId, to: 'the name of the branch' }).",
   )
 })
+
+it.each([
+  [{ kind: 'choice', prompt: 'Which?' }, 'Invalid question: a choice without options was asked for.'],
+  [{ kind: 'text', prompt: ' ' }, 'Invalid question: the prompt is empty.'],
+  [{ kind: 'text', prompt: 'Again?', name: 'answer' }, 'Node work asks two questions with the name "answer"'],
+])('a question is refused also if it is asked while another one waits: %j', async (question, why) => {
+  const flow = graph({ state: { said: value<unknown>() } })
+    .addNode('work', async (_, { interrupt, step }: NodeContext) => {
+      const later = step('look', () => 'seen').then(() => interrupt(question as never))
+      return { said: await Promise.all([interrupt({ kind: 'text', prompt: 'Who?' }), later]) }
+    })
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  const { requests } = await flow.invoke({}, where)
+  expect(requests.map(({ prompt }) => prompt)).toEqual(['Who?'])
+  const { error } = await flow.answer({ 'work.1/answer': 'Ann' }, where).outcome
+  expect(error).toMatchObject({ code: 'invalid-option', message: expect.stringContaining(why) })
+})
+
+it.each([0, -1, Number.NaN, '20'])(
+  'a step with the time limit %j is refused and does nothing',
+  async (timeoutMs) => {
+    let done = 0
+    const flow = graph({ state: {} })
+      .addNode('work', async (_, { step }: NodeContext) => {
+        await step('pay', () => void (done += 1), { timeoutMs: timeoutMs as number })
+      })
+      .addEdge(START, 'work')
+      .addEdge('work', END)
+      .compile()
+    const { error } = await flow.stream({}, where).outcome
+    expect([error?.code, done]).toEqual(['invalid-option', 0])
+    expect(error?.message).toContain('timeoutMs')
+  },
+)
+
+it.each([undefined, 7, null])('an edge from %j is refused like one from a name that is no node', (from) => {
+  const flow = graph({ state: {} })
+    .addNode('work', () => ({}))
+    .addEdge(START, 'work')
+    .addEdge(from as never, 'work')
+    .addEdge('work', END)
+  expect(() => flow.compile()).toThrow(`an edge names ${String(from)}, which is no node`)
+})
+
+it('a state with null for a channel says how to write it', () => {
+  expect(() => graph({ state: { said: null as never } })).toThrow(
+    "The state's said is no channel; use value(), constant(), list(), merge() or reduce().",
+  )
+})
