@@ -60,7 +60,7 @@ import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
 import { type MermaidOptions, toMermaid } from './mermaid.ts'
 import type { GraphLimits } from './run.ts'
 import { type RunTrace, traceRun } from './run-trace.ts'
-import { plainState } from './state-view.ts'
+import { freezeState, plainState } from './state-view.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
 
 /** The state of a graph's conversation at one position. */
@@ -211,7 +211,10 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       const entries = await this.#store.read(key, { from: session.seq + 1, limit: 200 })
       for (const entry of entries) {
         session = fold([entry], session)
-        if (entry.type === 'graph.start' || entry.type === 'graph.step') yield this.#snapshot(session)
+        if (entry.type !== 'graph.start' && entry.type !== 'graph.step') continue
+        // The caller must not change what later snapshots are folded from.
+        freezeState(session.graph?.state ?? {})
+        yield this.#snapshot(session)
       }
       if (entries.length === 0) return
     }

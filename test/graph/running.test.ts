@@ -559,3 +559,23 @@ describe('cancelling', () => {
     expect([status, error?.code]).toEqual(['cancelled', 'cancelled'])
   })
 })
+
+describe('the history of a run', () => {
+  it('cannot be changed through one of its states', async () => {
+    const flow = graph({
+      state: { order: value<{ sum: number }>(), lines: list<{ sum: number }>(), n: value(0) },
+    })
+      .addNode('count', ({ n }) => ({ n: n + 1 }))
+      .addEdge(START, 'count')
+      .addConditionalEdges('count', ({ n }) => (n < 2 ? 'count' : END), ['count', END])
+      .compile()
+    await flow.invoke({ order: { sum: 1 }, lines: { sum: 1 } }, { contextId: 'c' })
+    const sums: unknown[] = []
+    for await (const { state: reached } of flow.history({ contextId: 'c' })) {
+      sums.push([reached.n, reached.order?.sum, reached.lines[0]?.sum])
+      for (const part of [reached.order, ...reached.lines])
+        expect(() => Object.assign(part ?? {}, { sum: 99 })).toThrow(TypeError)
+    }
+    expect(sums.at(-1)).toEqual([2, 1, 1])
+  })
+})
