@@ -7,7 +7,7 @@ import {
   questionFrom,
   type Runnable,
 } from '../drive/index.ts'
-import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
+import { type GraphTask, type SeenInRun, type TaskAnswer, taskNamed } from '../journal/index.ts'
 import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
   addUsage,
@@ -99,7 +99,7 @@ export class Attempt implements StepCaller {
 
   /** The task in its current state, this attempt's entries included. */
   get task(): GraphTask {
-    const task = this.run.position.tasks.find(({ task: name }) => name === this.name)
+    const task = taskNamed(this.run.position, this.name)
     if (task !== undefined) return task
     throw new HoldfastError('nothing-to-continue', { message: `${this.name} is over.` })
   }
