@@ -219,7 +219,7 @@ function inputSchema(node: string, schema: unknown): Pick<NodeDefinition, 'input
 function retryPolicy(name: string, retry: NodeOptions['retry'] = 1): RetryPolicy {
   const options = typeof retry === 'number' ? { attempts: retry } : retry
   checkOptions(options, { place: `retry of ${name}`, ...RETRY })
-  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...options }
+  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...defined(options) }
   atLeast(`retry of ${name}: attempts`, policy.attempts, 1)
   checkMs(`retry of ${name}: waitMs`, policy.waitMs, 0)
   checkMs(`retry of ${name}: maxWaitMs`, policy.maxWaitMs, 0)

@@ -154,8 +154,8 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   /** Cancels the current run, or the one of `turn` and no other, whichever process drives it. */
   async cancel(where: ContextRef & { readonly contextId: string } & GraphCancelOptions): Promise<void> {
-    const { reason, turn } = where
     checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, ...CANCEL } })
+    const { reason, turn } = where
     const key = this.#key(where)
     const [first = this.#conversation(key)] = this.#live.get(keyText(key)) ?? []
     await (turn === undefined ? first.cancel(reason) : first.cancelTurn(turn, reason))
@@ -179,16 +179,16 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
    * Releases a conversation that this process runs, after the effects under way; any process may go on with it. Effects
    * that have not ended after `graceMs` (default: 30 seconds) are left: the run stays owned by this process until they end.
    */
-  async shutdown({
-    graceMs,
-    ...where
-  }: ContextRef & { readonly contextId: string; readonly graceMs?: number }): Promise<void> {
-    checkOptions(
-      { ...where, graceMs },
-      { place: 'shutdown()', ...WHERE, options: { ...WHERE.options, graceMs: { leastMs: 0 } } },
-    )
+  async shutdown(
+    where: ContextRef & { readonly contextId: string; readonly graceMs?: number },
+  ): Promise<void> {
+    checkOptions(where, {
+      place: 'shutdown()',
+      ...WHERE,
+      options: { ...WHERE.options, graceMs: { leastMs: 0 } },
+    })
     const conversations = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
-    await Promise.all(conversations.map((conversation) => conversation.close(graceMs)))
+    await Promise.all(conversations.map((conversation) => conversation.close(where.graceMs)))
   }
 
   /** The current state, or the state after entry `at`; undefined if the graph never ran. */

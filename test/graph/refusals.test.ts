@@ -225,3 +225,42 @@ it('a state with null for a channel says how to write it', () => {
     "The state's said is no channel; use value(), constant(), list(), merge() or reduce().",
   )
 })
+
+it('a route that ends the run without END among its answers is told which answers it has', async () => {
+  const flow = graph({ state: {} })
+    .addNode('a', () => ({}))
+    .addNode('b', () => ({}))
+    .addEdge(START, 'a')
+    .addConditionalEdges('a', () => END as string as 'yes', { yes: 'b' })
+    .addEdge('b', END)
+    .compile()
+  const { error } = await flow.stream({}, where).outcome
+  expect(error?.message).toBe('The route after a answered "__end__", which leads nowhere. Known are yes.')
+})
+
+it('a retry policy may leave parts undefined', async () => {
+  let runs = 0
+  const flow = graph({ state: {} })
+    .addNode(
+      'work',
+      () => {
+        runs += 1
+        if (runs === 1) throw new Error('not yet')
+      },
+      { retry: { attempts: 2, waitMs: 0, factor: undefined } as { attempts: number } },
+    )
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  expect([(await flow.invoke({}, where)).status, runs]).toEqual(['completed', 2])
+})
+
+it('cancel() and shutdown() without options say what they take', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await expect(flow.cancel(undefined as never)).rejects.toThrow(
+    'cancel() takes options as an object, not undefined.',
+  )
+  await expect(flow.shutdown(undefined as never)).rejects.toThrow(
+    'shutdown() takes options as an object, not undefined.',
+  )
+})

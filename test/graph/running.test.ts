@@ -421,7 +421,7 @@ describe('a route', () => {
       },
       'The route after a failed: lost',
     ],
-    ['that answers what nobody expects', () => 'z', 'answered "z", which leads nowhere. Known are b and END'],
+    ['that answers what nobody expects', () => 'z', 'answered "z", which leads nowhere. Known are b.'],
     ['that answers nothing', () => undefined, 'which leads nowhere'],
   ])('%s fails the run; null asks it again', async (_, route, message) => {
     let isMended = false
