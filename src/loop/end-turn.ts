@@ -1,6 +1,7 @@
 /** Ends a turn of any loop: late inbox entries are accounted for, and there is one outcome (R2, R14). */
 import { isStarted, isUnknown, type Request, stillOpen } from '../journal/index.ts'
 import {
+  defined,
   type Entry,
   type EntryData,
   isWaiting,
@@ -36,11 +37,7 @@ export function appendTurnEnd(
       outcome,
       usage,
       durationMs: Math.max(0, run.scope.clock.now() - startedAt),
-      ...(error === undefined ? {} : { error }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(maximum === undefined ? {} : { maximum }),
-      ...(stopped === undefined ? {} : { stopped }),
-      ...(output === undefined ? {} : { output }),
+      ...defined({ error, limit, maximum, stopped, output }),
       ...(handsOn ? { handedOn: openCalls(run) } : {}),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
