@@ -7,7 +7,7 @@ import {
   questionFrom,
   type Runnable,
 } from '../drive/index.ts'
-import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
+import { type GraphTask, type SeenInRun, type TaskAnswer, taskNamed } from '../journal/index.ts'
 import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
   addUsage,
@@ -35,6 +35,7 @@ import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definiti
 import { checkPublic, performStep, type StepCaller } from './effects.ts'
 import type { EntryQueue } from './entry-queue.ts'
 import { invalid } from './invalid.ts'
+import { questionKey } from './question-key.ts'
 import { type ReadInput, readInput } from './read-input.ts'
 import type { Run } from './run.ts'
 
@@ -74,6 +75,8 @@ export class Attempt implements StepCaller {
   /** Things that the node vouches for, or that were shown below it. */
   readonly #seen: Sighting[] = []
   readonly #questionNames = new Set<string>()
+  /** Keys of the node's questions, by name. */
+  readonly questionKeys: Map<string, string> = new Map()
   /** The thrown value, before it was converted for storage. */
   thrown: unknown
   readonly #questions: (AskRequest & { readonly name: string })[] = []
@@ -96,7 +99,7 @@ export class Attempt implements StepCaller {
 
   /** The task in its current state, this attempt's entries included. */
   get task(): GraphTask {
-    const task = this.run.position.tasks.find(({ task: name }) => name === this.name)
+    const task = taskNamed(this.run.position, this.name)
     if (task !== undefined) return task
     throw new HoldfastError('nothing-to-continue', { message: `${this.name} is over.` })
   }
@@ -197,22 +200,23 @@ export class Attempt implements StepCaller {
         'invalid-option',
         `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
       )
-    const { otherwise, ...asked } = question
-    const rest =
-      asked.kind === undefined && asked.schema !== undefined ? { ...asked, kind: 'data' as const } : asked
+    const { otherwise, ...rest } = question
+    const isData = rest.kind === undefined && rest.schema !== undefined
+    const asked = (isData ? { ...rest, kind: 'data' } : rest) as AskRequest
     this.#questionCount += 1
     const { name = this.#questionCount === 1 ? 'answer' : `answer-${this.#questionCount}` } = question
-    this.#checkQuestion(name)
-    const answer = this.#answerTo(name)
+    this.#checkQuestion({ ...asked, name })
+    const inputKey = questionKey(this.run, asked)
+    if (inputKey !== undefined) this.questionKeys.set(name, inputKey)
+    const answer = this.#answerTo(name, inputKey)
     if (answer === undefined || answer.how === 'cancelled') {
-      this.#questions.push({ ...(rest as AskRequest), name })
+      this.#questions.push({ ...asked, name })
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
-    this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
     if (answer.how === 'answered') {
-      const read = await readAnswer(rest as AskRequest, structuredClone(answer.value))
+      const read = await readAnswer(asked, structuredClone(answer.value))
       if (read.problem === undefined) return read.value
-      this.#questions.push({ ...(rest as AskRequest), name, prompt: `${question.prompt} (${read.problem})` })
+      this.#questions.push({ ...asked, name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
     if ('otherwise' in question) return otherwise
@@ -221,13 +225,16 @@ export class Attempt implements StepCaller {
     })
   }
 
-  #checkQuestion(name: unknown): void {
+  #checkQuestion(question: AskRequest): void {
+    const { name = '' } = question
     const [innermost] = callsAround() as readonly Partial<ToolContext>[]
     if (innermost?.callId?.startsWith(`${this.name}/`))
       throw invalid('invalid-option', 'an effect cannot ask; ask with interrupt() before the step')
     if (typeof name !== 'string' || name === '' || name.includes('/'))
       throw invalid('invalid-option', `the name of a question must be a text without /, not ${quote(name)}`)
     checkPublic(this.run, 'name of a question', name)
+    this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
+    ask(question)
   }
 
   /** Two with one key would share one stored answer. */
@@ -240,8 +247,11 @@ export class Attempt implements StepCaller {
     taken.add(key)
   }
 
-  #answerTo(name: string): TaskAnswer | undefined {
-    return this.task.answers?.findLast((answer) => answer.name === name)
+  /** The newest answer to this very question. Journals of older versions do not know which question was asked. */
+  #answerTo(name: string, inputKey: string | undefined): TaskAnswer | undefined {
+    return this.task.answers?.findLast(
+      (answer) => answer.name === name && (answer.inputKey === undefined || answer.inputKey === inputKey),
+    )
   }
 
   async #runChild<I, O>({ key, runnable, input, signal }: ChildRun<I, O>): Promise<O> {

@@ -81,10 +81,10 @@ export class GraphBuilder<C extends Channels, Nodes extends string, Inputs = obj
         'a graph takes { state }, an object of channels such as { question: value() }',
       )
     checkOptions(config, GRAPH_CONFIG)
-    for (const [channel, { kind }] of Object.entries(state)) {
+    for (const [channel, one] of Object.entries(state)) {
       // Assigning it on a plain object sets the prototype.
       if (channel === '__proto__') throw invalid('invalid-graph', 'a channel cannot be called __proto__')
-      if (kind === undefined)
+      if (one?.kind === undefined)
         throw invalid(
           'invalid-graph',
           `the state's ${channel} is no channel; use value(), constant(), list(), merge() or reduce()`,
@@ -132,8 +132,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string, Inputs = obj
     from: Nodes | typeof START | readonly Nodes[],
     to: Nodes | typeof END,
   ): GraphBuilder<C, Nodes, Inputs> {
-    const sources: readonly string[] = typeof from === 'string' ? [from] : from
-    this.#edges.push({ from: [...sources], to })
+    this.#edges.push({ from: [from].flat(), to })
     return this
   }
 
@@ -220,7 +219,7 @@ function inputSchema(node: string, schema: unknown): Pick<NodeDefinition, 'input
 function retryPolicy(name: string, retry: NodeOptions['retry'] = 1): RetryPolicy {
   const options = typeof retry === 'number' ? { attempts: retry } : retry
   checkOptions(options, { place: `retry of ${name}`, ...RETRY })
-  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...options }
+  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...defined(options) }
   atLeast(`retry of ${name}: attempts`, policy.attempts, 1)
   checkMs(`retry of ${name}: waitMs`, policy.waitMs, 0)
   checkMs(`retry of ${name}: maxWaitMs`, policy.maxWaitMs, 0)

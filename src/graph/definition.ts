@@ -113,7 +113,8 @@ export interface NodeContext<Input = Json | undefined> extends RouteContext {
 /**
  * The answer has the type of its question: true or false for a confirmation, one of the options (a list with `multiple`)
  * for a choice, a text for a text, and for data the output of its schema. An answer that the schema rejects is asked again,
- * and the prompt says why. `otherwise` is returned if the request expires; without it, `interrupt` throws `expired`.
+ * and the prompt says why. An answer counts for the question that was asked: one that shows anything else when the node runs
+ * again is asked again. `otherwise` is returned if the request expires; without it, `interrupt` throws `expired`.
  */
 export type Interrupt = <const Q extends Question>(question: Q & NoOther<Q, Question>) => Promise<AnswerTo<Q>>
 

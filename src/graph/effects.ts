@@ -1,6 +1,6 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type GraphEffect as Known } from '../journal/index.ts'
-import { dataOf, lateResultOf } from '../loop/index.ts'
+import { dataOf, effectEnd, lateResultOf } from '../loop/index.ts'
 import { checkOptions, defined, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
@@ -142,14 +142,13 @@ function appendEnd(
   takes: readonly string[] = [],
 ): Settled {
   const { run, queue } = attempt
-  const { status, output, cut } = settled
-  const end = { callId, status, output, ...(cut ? { cut } : {}) }
   const postLate = (): void => {
-    if (status !== 'unknown') run.scope.late(callId, settled)
+    if (settled.status !== 'unknown') run.scope.late(callId, settled)
   }
   const write = (): void => {
     run.underWay.delete(callId)
-    if (isStarted(run.session, callId)) run.draft.append('effect.end', end, takes)
+    if (isStarted(run.session, callId))
+      run.draft.append('effect.end', effectEnd({ callId, ...settled }), takes)
     else postLate()
   }
   queue.append(write, postLate)

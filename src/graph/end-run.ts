@@ -1,6 +1,6 @@
 /** Ends a turn of a graph: settles everything open or leaves it to be continued, and accounts for late results. */
 
-import { accountFor, appendTurnEnd, dataOf, lateResultOf } from '../loop/index.ts'
+import { accountFor, appendTurnEnd, dataOf, effectEnd, lateResultOf } from '../loop/index.ts'
 import { defined, type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
 import { UNKNOWN } from '../tool/index.ts'
 import type { Run } from './run.ts'
@@ -37,6 +37,5 @@ function settleEffect(run: Run, callId: string): void {
     run.draft.append('effect.end', { callId, status: 'unknown', output: UNKNOWN })
     return
   }
-  const { status, output, cut } = dataOf(late, 'late-result')
-  run.draft.append('effect.end', { callId, status, output, ...(cut ? { cut } : {}) }, [late.key])
+  run.draft.append('effect.end', effectEnd(dataOf(late, 'late-result')), [late.key])
 }

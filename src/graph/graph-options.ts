@@ -218,6 +218,6 @@ export const RETRY: Rules<RetryPolicy> = {
 }
 
 export const STEP: Rules<StepOptions<unknown>> = {
-  options: { replay: ['never', 'safe'], timeoutMs: null, verify: 'a function' },
+  options: { replay: ['never', 'safe'], timeoutMs: { leastMs: 1 }, verify: 'a function' },
   foreign: { timeout: 'timeoutMs', idempotent: "replay: 'safe'", retry: '`retry` of the node' },
 }

@@ -69,7 +69,9 @@ function placeOf(event: TurnEvent): readonly string[] {
   if ('task' in data && typeof data.task === 'string') return [data.task]
   if (event.type === 'request.start') return taskIn(event.data.callId)
   if (event.type === 'effect.end') return taskIn(event.data.callId.split('/')[0])
-  if (event.type === 'request.end') return taskIn(event.data.requestId.split('/')[0])
+  // A request for credentials is the run's, and its id is no path.
+  if (event.type === 'request.end' && event.data.requestId.includes('/'))
+    return taskIn(event.data.requestId.split('/')[0])
   return []
 }
 

@@ -60,7 +60,7 @@ import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
 import { type MermaidOptions, toMermaid } from './mermaid.ts'
 import type { GraphLimits } from './run.ts'
 import { type RunTrace, traceRun } from './run-trace.ts'
-import { plainState } from './state-view.ts'
+import { freezeState, plainState } from './state-view.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
 
 /** The state of a graph's conversation at one position. */
@@ -154,8 +154,8 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
 
   /** Cancels the current run, or the one of `turn` and no other, whichever process drives it. */
   async cancel(where: ContextRef & { readonly contextId: string } & GraphCancelOptions): Promise<void> {
-    const { reason, turn } = where
     checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, ...CANCEL } })
+    const { reason, turn } = where
     const key = this.#key(where)
     const [first = this.#conversation(key)] = this.#live.get(keyText(key)) ?? []
     await (turn === undefined ? first.cancel(reason) : first.cancelTurn(turn, reason))
@@ -179,16 +179,16 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
    * Releases a conversation that this process runs, after the effects under way; any process may go on with it. Effects
    * that have not ended after `graceMs` (default: 30 seconds) are left: the run stays owned by this process until they end.
    */
-  async shutdown({
-    graceMs,
-    ...where
-  }: ContextRef & { readonly contextId: string; readonly graceMs?: number }): Promise<void> {
-    checkOptions(
-      { ...where, graceMs },
-      { place: 'shutdown()', ...WHERE, options: { ...WHERE.options, graceMs: { leastMs: 0 } } },
-    )
+  async shutdown(
+    where: ContextRef & { readonly contextId: string; readonly graceMs?: number },
+  ): Promise<void> {
+    checkOptions(where, {
+      place: 'shutdown()',
+      ...WHERE,
+      options: { ...WHERE.options, graceMs: { leastMs: 0 } },
+    })
     const conversations = [...(this.#live.get(keyText(this.#key(where))) ?? [])]
-    await Promise.all(conversations.map((conversation) => conversation.close(graceMs)))
+    await Promise.all(conversations.map((conversation) => conversation.close(where.graceMs)))
   }
 
   /** The current state, or the state after entry `at`; undefined if the graph never ran. */
@@ -211,7 +211,10 @@ export class Graph<C extends Channels> implements Runnable<InputOf<C>, StateOf<C
       const entries = await this.#store.read(key, { from: session.seq + 1, limit: 200 })
       for (const entry of entries) {
         session = fold([entry], session)
-        if (entry.type === 'graph.start' || entry.type === 'graph.step') yield this.#snapshot(session)
+        if (entry.type !== 'graph.start' && entry.type !== 'graph.step') continue
+        // The caller must not change what later snapshots are folded from.
+        freezeState(session.graph?.state ?? {})
+        yield this.#snapshot(session)
       }
       if (entries.length === 0) return
     }

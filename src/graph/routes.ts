@@ -77,7 +77,7 @@ async function routeTargets(
     const node: unknown = one instanceof Send ? one.node : one
     const target = targetOf(definition, paths, node)
     if (target === undefined)
-      throw noSuchTarget(source, node, [...(paths ? Object.keys(paths) : definition.nodes.keys())])
+      throw noSuchTarget(source, node, paths ? Object.keys(paths) : [...definition.nodes.keys(), END])
     if (target === END) continue
     const sent = one instanceof Send ? inputOf(source, one.input) : {}
     if (one instanceof Send) await checkSent(source, definition.nodes.get(target), sent.input)
@@ -119,7 +119,7 @@ function inputOf(source: string, input: unknown): { readonly input?: Json } {
 
 function noSuchTarget(source: string, answer: unknown, known: readonly string[]): HoldfastError {
   return new HoldfastError('route-failed', {
-    message: `The route after ${source} answered ${quote(answer)}, which leads nowhere. Known are ${known.join(', ')} and END.`,
+    message: `The route after ${source} answered ${quote(answer)}, which leads nowhere. Known are ${known.map((name) => (name === END ? 'END' : name)).join(', ')}.`,
     details: { known: [...known] },
   })
 }

@@ -1,5 +1,5 @@
 /** The state as nodes see it: a plain frozen object whose lists are built on first access. */
-import { type GraphState, valueIn } from '../journal/index.ts'
+import { type ChannelValue, type GraphState, valueIn } from '../journal/index.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 
@@ -29,12 +29,21 @@ export function plainState(state: GraphState, channels: Channels): JsonObject {
   return plain
 }
 
-/** Chunks of a list are immutable: each is frozen once, however often the list is read. */
+/** Freezes values that a later state shares. */
+export function freezeState(state: GraphState): void {
+  for (const held of Object.values(state)) freezeHeld(held)
+}
+
 function shown(state: GraphState, channel: string): Json | undefined {
-  const held = Object.hasOwn(state, channel) ? state[channel] : undefined
-  if (held !== undefined && 'chunks' in held) for (const chunk of held.chunks) frozen(chunk)
-  const value = valueIn(state, channel)
-  return held !== undefined && 'chunks' in held ? Object.freeze(value) : frozen(value)
+  if (Object.hasOwn(state, channel)) freezeHeld(state[channel])
+  return Object.freeze(valueIn(state, channel))
+}
+
+/** Chunks of a list are immutable: each is frozen once, however often the list is read. */
+function freezeHeld(held: ChannelValue | undefined): void {
+  if (held === undefined) return
+  if ('chunks' in held) for (const chunk of held.chunks) frozen(chunk)
+  else frozen(held.value)
 }
 
 /** The session shares these objects. A frozen value is frozen deeply, and is skipped. */

@@ -111,8 +111,11 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   if (isOpen && !isFree) run.draft.append('usage', { callId: task.task, usage, below })
   if (end.kind === 'asks') {
     const asker = { ...task, callId: task.task }
-    for (const { name, ...question } of end.requests)
-      request(run, { id: newRequestId(run, asker, name), name, ...question }, task.task)
+    for (const { name, ...question } of end.requests) {
+      const inputKey = attempt.questionKeys.get(name)
+      const id = newRequestId(run, asker, name)
+      request(run, { id, name, ...question, ...defined({ inputKey }) }, task.task)
+    }
   } else if (end.status === 'ok') {
     const update = end.output as JsonObject
     const changes = Object.keys(update).length === 0 ? {} : { update }

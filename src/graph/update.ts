@@ -7,9 +7,6 @@ import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { invalid } from './invalid.ts'
 
-/** The stored value must equal the given one: nodes and callers read it under the given type. */
-const EXACT = { isExact: true }
-
 /** `shown`: the state that a node was given. */
 export interface UpdateSource {
   readonly source: string
@@ -37,12 +34,7 @@ export function checkedUpdate(
     if (value === undefined) continue
     if (isAsShown(value, channel, { channels, shown })) continue
     checkName(`The state that ${source} updates`, channel, Object.keys(channels))
-    const json = toJson(value, EXACT)
-    if (json instanceof Error)
-      throw invalid(
-        'invalid-update',
-        `the update of ${channel} by ${source} cannot be written as JSON: ${json.message}`,
-      )
+    const json = exactJson(`the update of ${channel} by ${source}`, value)
     const { kind, isConstant = false } = channels[channel] ?? {}
     if (isNode && isConstant)
       throw invalid(
@@ -57,6 +49,13 @@ export function checkedUpdate(
     update[channel] = kind === 'list' && !Array.isArray(json) ? [json] : json
   }
   return update
+}
+
+/** The stored value must equal the given one: nodes and callers read it under the given type. */
+function exactJson(what: string, value: unknown): Json {
+  const json = toJson(value, { isExact: true })
+  if (!(json instanceof Error)) return json
+  throw invalid('invalid-update', `${what} cannot be written as JSON: ${json.message}`)
 }
 
 /** An error that was returned, a date, a promise: without fields they would be an empty update. */
@@ -93,13 +92,7 @@ export function initialChanges({ channels }: GraphDefinition, state: GraphState)
   const changes: Record<string, Json> = {}
   for (const [channel, { initial }] of Object.entries(channels)) {
     if (initial === undefined || Object.hasOwn(state, channel)) continue
-    const json = toJson(initial, EXACT)
-    if (json instanceof Error)
-      throw invalid(
-        'invalid-update',
-        `the initial value of ${channel} cannot be written as JSON: ${json.message}`,
-      )
-    changes[channel] = json
+    changes[channel] = exactJson(`the initial value of ${channel}`, initial)
   }
   return changes
 }
@@ -116,13 +109,7 @@ export function reducedChanges(
     const values = updates.flatMap((update) => (Object.hasOwn(update, channel) ? [update[channel]] : []))
     if (values.length === 0) continue
     const reduced = reducedBy({ channel, reduce }, valueIn(state, channel), values)
-    const json = toJson(reduced, EXACT)
-    if (json instanceof Error)
-      throw invalid(
-        'invalid-update',
-        `the reducer of ${channel} made something that cannot be written as JSON: ${json.message}`,
-      )
-    changes[channel] = json
+    changes[channel] = exactJson(`the reducer of ${channel} made something that`, reduced)
   }
   return changes
 }

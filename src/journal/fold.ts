@@ -266,6 +266,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(name === undefined ? {} : { name }),
       ...(from === undefined ? {} : { from }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(call !== undefined || inputKey === undefined ? {} : { inputKey }),
     })
   },
   'request.end'(draft, { seq, data: { requestId, how, value, origin } }) {
@@ -274,7 +275,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (open === undefined || request === undefined) return
     open.requests = open.requests.filter((candidate) => candidate !== request)
     const call = open.calls.find(({ callId }) => callId === request.callId)
-    const { kind, name, from } = request
+    const { kind, name, from, inputKey } = request
     const answer: Answer = {
       requestId,
       ...(kind === 'confirmation' && from !== 'approval' ? { kind } : {}),
@@ -283,6 +284,7 @@ const steps: { [T in FoldedType]: (draft: Draft, entry: EntryOf<T>) => void } = 
       how,
       ...(value === undefined ? {} : { value }),
       ...(origin === undefined ? {} : { origin }),
+      ...(inputKey === undefined ? {} : { inputKey }),
     }
     if (call !== undefined) call.answers = [...(call.answers ?? []), answer]
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })

@@ -93,6 +93,8 @@ export type TaskAnswer = {
   readonly value?: Json
   /** Origin of the answer, if no person gave it. */
   readonly origin?: InputOrigin
+  /** Of the question, as in `request.start`; absent in journals of older versions. */
+  readonly inputKey?: string
 }
 
 export function beginRun(
@@ -302,5 +304,14 @@ function withTask(
 const placesByTasks = new WeakMap<GraphPosition['tasks'], ReadonlyMap<string, number>>()
 
 function placesOf(tasks: GraphPosition['tasks']): ReadonlyMap<string, number> {
-  return placesByTasks.get(tasks) ?? new Map(tasks.map(({ task }, at) => [task, at]))
+  const known = placesByTasks.get(tasks)
+  if (known !== undefined) return known
+  const places = new Map(tasks.map(({ task }, at) => [task, at]))
+  placesByTasks.set(tasks, places)
+  return places
+}
+
+/** A task of the open step by its name, in constant time. */
+export function taskNamed({ tasks }: GraphPosition, name: string): GraphTask | undefined {
+  return tasks[placesOf(tasks).get(name) ?? -1]
 }

@@ -32,7 +32,7 @@ export const OUTPUT_NOTE = 'output'
 export const SHUTDOWN_RELEASE = 'release'
 
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 14
+export const SESSION_FORMAT = 15
 
 export type Session = {
   readonly seq: number
@@ -192,6 +192,8 @@ export type Answer = {
   readonly value?: Json
   /** Origin of the answer, if no person gave it. */
   readonly origin?: InputOrigin
+  /** As in the request of a node. */
+  readonly inputKey?: string
 }
 
 export type Request = {
@@ -203,6 +205,8 @@ export type Request = {
   readonly name?: string
   readonly from?: string
   readonly expiresAt?: number
+  /** Of a node's question, as in `request.start`; a call keeps its own. */
+  readonly inputKey?: string
 }
 
 export type Totals = {

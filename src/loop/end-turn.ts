@@ -1,6 +1,7 @@
 /** Ends a turn of any loop: late inbox entries are accounted for, and there is one outcome (R2, R14). */
-import { isUnknown, type Request, stillOpen } from '../journal/index.ts'
+import { isStarted, isUnknown, type Request, stillOpen } from '../journal/index.ts'
 import {
+  defined,
   type Entry,
   type EntryData,
   isWaiting,
@@ -36,11 +37,7 @@ export function appendTurnEnd(
       outcome,
       usage,
       durationMs: Math.max(0, run.scope.clock.now() - startedAt),
-      ...(error === undefined ? {} : { error }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(maximum === undefined ? {} : { maximum }),
-      ...(stopped === undefined ? {} : { stopped }),
-      ...(output === undefined ? {} : { output }),
+      ...defined({ error, limit, maximum, stopped, output }),
       ...(handsOn ? { handedOn: openCalls(run) } : {}),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
@@ -65,8 +62,8 @@ export function lateResultOf(run: RunBase, callId: string): Entry | undefined {
 }
 
 /**
- * Takes the inbox entries that no turn needs. Late results of unknown calls become `tool.late`; other late results, and
- * cancels of earlier turns, are taken as nothing. A cancel of turn `ending`, the one with key `ends`, and cancels of
+ * Takes the inbox entries that no turn needs. Late results settle effects of nodes that wait, and those of unknown calls become
+ * `tool.late`; other late results, and cancels of earlier turns, are taken as nothing. A cancel of turn `ending`, the one with key `ends`, and cancels of
  * later turns stay.
  */
 export function accountFor(run: RunBase, ending: number, ends?: string): void {
@@ -79,7 +76,8 @@ export function accountFor(run: RunBase, ending: number, ends?: string): void {
       const late = dataOf(entry, 'late-result')
       const { callId } = late
       if (open.has(callId)) continue
-      if (isUnknown(run.session, callId)) run.draft.append('tool.late', lateEnd(run, late), takes)
+      if (isStarted(run.session, callId)) run.draft.append('effect.end', effectEnd(late), takes)
+      else if (isUnknown(run.session, callId)) run.draft.append('tool.late', lateEnd(run, late), takes)
       else run.draft.append('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel' && entry.key !== ends) {
       const { turn } = dataOf(entry, 'cancel')
@@ -87,6 +85,16 @@ export function accountFor(run: RunBase, ending: number, ends?: string): void {
         run.draft.append('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
     }
   }
+}
+
+/** The end of a node's effect by its late result. */
+export function effectEnd({
+  callId,
+  status,
+  output,
+  cut,
+}: EntryData['late-result']): EntryData['effect.end'] {
+  return { callId, status, output, ...(cut ? { cut } : {}) }
 }
 
 /** A part of an effect's result counts as an error: `tool.late` has no mark for it, and a node must not take it for the whole. */

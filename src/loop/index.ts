@@ -10,7 +10,7 @@ export {
   type Next,
   type PersonGrants,
 } from './driver-port.ts'
-export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
+export { accountFor, appendTurnEnd, type Ending, effectEnd, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
 export { DEFAULT_LIMITS, isUnlimited, type Limits, storedLimits, UNLIMITED } from './limits.ts'
 export {

@@ -11,6 +11,7 @@ import {
   type Entry,
   type EntryData,
   HoldfastError,
+  isObject,
   type JsonObject,
   type Principal,
 } from '../protocol/index.ts'
@@ -125,10 +126,6 @@ export function checkRequestFields({ principal, limits, metadata, outputSchema }
   })
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Opens a turn that only takes the input that it cannot use. False if there is no input. */
 export function startWithUnusableInput(run: RunBase): boolean {
   const entry = run.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
@@ -176,10 +173,7 @@ export function startTurn(
   const { principal = { tenant, actor }, limits, metadata, credentials, outputSchema } = fields
   const data: EntryData['turn.start'] = {
     principal,
-    ...(limits === undefined ? {} : { limits }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...defined({ limits, metadata, credentials, outputSchema }),
     ...own,
     ...(isLeft ? {} : run.scope.telemetry?.begin(run.session.turn + 1, key)),
   }

@@ -24,6 +24,7 @@ const PART: Kept = {
 const CONTENT: Kept = { '*': PART }
 const MESSAGES: Kept = { '*': { role: true, model: true, by: true, content: CONTENT } }
 const STOP: Kept = { by: true }
+const SEEN: Kept = { '*': { entity: true } }
 const FAILURE: Kept = { kind: true, next: true, waitMs: true, status: true }
 const GROUNDS: Kept = { '*': { entity: true, source: true, seq: true } }
 const SETTLED: Kept = { callId: true, status: true }
@@ -58,7 +59,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     ...{ ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, inputKey: true, replay: true },
     grounds: GROUNDS,
   },
-  'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
+  'tool.end': { ...SETTLED, usage: true, seen: SEEN },
   'tool.late': SETTLED,
   usage: true,
   'request.start': {
@@ -81,7 +82,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     stopped: STOP,
     wakeAt: true,
     handedOn: true,
-    error: FAILURE,
+    error: { ...FAILURE, node: true, task: true },
   },
   artifact: {
     ...{ artifactId: true, kind: true, op: true, version: true, chunk: true, blob: true, bytes: true },
@@ -90,8 +91,13 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'graph.start': { graph: true, channels: true, update: NAMED, changes: NAMED, origin: true, ahead: true },
   'graph.channels': { channels: true, changes: NAMED },
   'graph.queue': { update: NAMED, origin: true, sender: ASKING },
-  'graph.step': { tasks: { '*': { task: true, node: true } }, changes: NAMED, waiting: true },
-  'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE },
+  'graph.step': {
+    tasks: { '*': { task: true, node: true } },
+    changes: NAMED,
+    waiting: true,
+    leads: { targets: { '*': { node: true } }, waiting: true },
+  },
+  'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE, seen: SEEN },
   'effect.start': true,
   'effect.end': SETTLED,
   active: { values: { '*': { entity: true, at: true, origin: true } }, by: true, chosen: true },

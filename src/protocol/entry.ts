@@ -415,7 +415,10 @@ export type RequestData = {
   readonly expiresAt?: number
   /** The subject of the question, such as the call to be approved. */
   readonly about?: JsonObject
-  /** Of an approval: the key of the arguments that the tool would receive. */
+  /**
+   * The key of what the answer decides on. Of an approval: the arguments that the tool would receive; of a node's question:
+   * the question, without the problem of an earlier answer.
+   */
   readonly inputKey?: string
 }
 

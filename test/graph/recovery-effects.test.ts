@@ -27,14 +27,16 @@ function flow(node: NodeFunction<typeof log>, options: NodeOptions = {}) {
       })
   }
   const when = (line: string) => until(line, async () => (await told()).includes(line))
-  const run = (input: object | null) =>
-    built.compile({ store, clock, timer: clock }).stream(input, { contextId: 'talk' }).outcome
+  const compiled = () => built.compile({ store, clock, timer: clock })
+  const run = (input: object | null) => compiled().stream(input, { contextId: 'talk' }).outcome
+  const answer = (requestId: string) =>
+    compiled().answer({ [requestId]: true }, { contextId: 'talk' }).outcome
   const handedIn = () =>
     until(
       'it is handed in',
       async () => (await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length === 1,
     )
-  return { run, told, when, clock, handedIn }
+  return { run, answer, told, when, clock, handedIn }
 }
 
 it('a node that fails while a step is under way has failed when that step has ended', async () => {
@@ -176,6 +178,26 @@ it('a step that ends after its node has ended is settled before the run goes on'
   slowly.resolve()
   await handedIn()
   expect(await told()).toEqual(['effect.start', 'node.end failed', 'node.end', 'effect.end unknown'])
+})
+
+it('a step that ends while a later attempt waits for an answer keeps its result', async () => {
+  const slowly = gate<string>()
+  const { run, answer, told, when, clock, handedIn } = flow(
+    async (_, { step, attempt, interrupt }) => {
+      if (attempt === 2) await interrupt({ kind: 'confirmation', prompt: 'Wait for it?' })
+      return { log: await step('pay', () => slowly.promise) }
+    },
+    { timeoutMs: 10, retry: { attempts: 2, waitMs: 0 } },
+  )
+  const running = run({})
+  await when('effect.start')
+  clock.advance(10)
+  expect((await running).status).toBe('input-required')
+  slowly.resolve('paid')
+  await handedIn()
+  const { status, state, error } = await answer('node.1/answer')
+  expect({ status, state, error }).toEqual({ status: 'completed', state: { log: ['paid'] } })
+  expect(await told()).toEqual(['effect.start', 'node.end failed', 'effect.end ok', 'node.end'])
 })
 
 it('what a process did that was thought to be gone is handed in, and known to the next turn', async () => {

@@ -174,3 +174,93 @@ it('a fork without a name says which option is missing', async () => {
     "to is missing: write fork({ contextId, to: 'the name of the branch' }).",
   )
 })
+
+it.each([
+  [{ kind: 'choice', prompt: 'Which?' }, 'Invalid question: a choice without options was asked for.'],
+  [{ kind: 'text', prompt: ' ' }, 'Invalid question: the prompt is empty.'],
+  [{ kind: 'text', prompt: 'Again?', name: 'answer' }, 'Node work asks two questions with the name "answer"'],
+])('a question is refused also if it is asked while another one waits: %j', async (question, why) => {
+  const flow = graph({ state: { said: value<unknown>() } })
+    .addNode('work', async (_, { interrupt, step }: NodeContext) => {
+      const later = step('look', () => 'seen').then(() => interrupt(question as never))
+      return { said: await Promise.all([interrupt({ kind: 'text', prompt: 'Who?' }), later]) }
+    })
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  const { requests } = await flow.invoke({}, where)
+  expect(requests.map(({ prompt }) => prompt)).toEqual(['Who?'])
+  const { error } = await flow.answer({ 'work.1/answer': 'Ann' }, where).outcome
+  expect(error).toMatchObject({ code: 'invalid-option', message: expect.stringContaining(why) })
+})
+
+it.each([0, -1, Number.NaN, '20'])(
+  'a step with the time limit %j is refused and does nothing',
+  async (timeoutMs) => {
+    let done = 0
+    const flow = graph({ state: {} })
+      .addNode('work', async (_, { step }: NodeContext) => {
+        await step('pay', () => void (done += 1), { timeoutMs: timeoutMs as number })
+      })
+      .addEdge(START, 'work')
+      .addEdge('work', END)
+      .compile()
+    const { error } = await flow.stream({}, where).outcome
+    expect([error?.code, done]).toEqual(['invalid-option', 0])
+    expect(error?.message).toContain('timeoutMs')
+  },
+)
+
+it.each([undefined, 7, null])('an edge from %j is refused like one from a name that is no node', (from) => {
+  const flow = graph({ state: {} })
+    .addNode('work', () => ({}))
+    .addEdge(START, 'work')
+    .addEdge(from as never, 'work')
+    .addEdge('work', END)
+  expect(() => flow.compile()).toThrow(`an edge names ${String(from)}, which is no node`)
+})
+
+it('a state with null for a channel says how to write it', () => {
+  expect(() => graph({ state: { said: null as never } })).toThrow(
+    "The state's said is no channel; use value(), constant(), list(), merge() or reduce().",
+  )
+})
+
+it('a route that ends the run without END among its answers is told which answers it has', async () => {
+  const flow = graph({ state: {} })
+    .addNode('a', () => ({}))
+    .addNode('b', () => ({}))
+    .addEdge(START, 'a')
+    .addConditionalEdges('a', () => END as string as 'yes', { yes: 'b' })
+    .addEdge('b', END)
+    .compile()
+  const { error } = await flow.stream({}, where).outcome
+  expect(error?.message).toBe('The route after a answered "__end__", which leads nowhere. Known are yes.')
+})
+
+it('a retry policy may leave parts undefined', async () => {
+  let runs = 0
+  const flow = graph({ state: {} })
+    .addNode(
+      'work',
+      () => {
+        runs += 1
+        if (runs === 1) throw new Error('not yet')
+      },
+      { retry: { attempts: 2, waitMs: 0, factor: undefined } as { attempts: number } },
+    )
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+  expect([(await flow.invoke({}, where)).status, runs]).toEqual(['completed', 2])
+})
+
+it('cancel() and shutdown() without options say what they take', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await expect(flow.cancel(undefined as never)).rejects.toThrow(
+    'cancel() takes options as an object, not undefined.',
+  )
+  await expect(flow.shutdown(undefined as never)).rejects.toThrow(
+    'shutdown() takes options as an object, not undefined.',
+  )
+})

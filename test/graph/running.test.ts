@@ -421,7 +421,7 @@ describe('a route', () => {
       },
       'The route after a failed: lost',
     ],
-    ['that answers what nobody expects', () => 'z', 'answered "z", which leads nowhere. Known are b and END'],
+    ['that answers what nobody expects', () => 'z', 'answered "z", which leads nowhere. Known are b.'],
     ['that answers nothing', () => undefined, 'which leads nowhere'],
   ])('%s fails the run; null asks it again', async (_, route, message) => {
     let isMended = false
@@ -557,5 +557,25 @@ describe('cancelling', () => {
     expect((await run.outcome).status).toBe('cancelled')
     const { status, error } = await flow.stream({}, { signal: AbortSignal.abort() }).outcome
     expect([status, error?.code]).toEqual(['cancelled', 'cancelled'])
+  })
+})
+
+describe('the history of a run', () => {
+  it('cannot be changed through one of its states', async () => {
+    const flow = graph({
+      state: { order: value<{ sum: number }>(), lines: list<{ sum: number }>(), n: value(0) },
+    })
+      .addNode('count', ({ n }) => ({ n: n + 1 }))
+      .addEdge(START, 'count')
+      .addConditionalEdges('count', ({ n }) => (n < 2 ? 'count' : END), ['count', END])
+      .compile()
+    await flow.invoke({ order: { sum: 1 }, lines: { sum: 1 } }, { contextId: 'c' })
+    const sums: unknown[] = []
+    for await (const { state: reached } of flow.history({ contextId: 'c' })) {
+      sums.push([reached.n, reached.order?.sum, reached.lines[0]?.sum])
+      for (const part of [reached.order, ...reached.lines])
+        expect(() => Object.assign(part ?? {}, { sum: 99 })).toThrow(TypeError)
+    }
+    expect(sums.at(-1)).toEqual([2, 1, 1])
   })
 })
