@@ -165,15 +165,21 @@ describe('a recording', () => {
     expect(first.kind).not.toBe('unknown')
   })
 
-  it('waits where the one who asked had left', async () => {
+  it.each([
+    ['at a part', (abort: AbortController) => abort.abort()],
+    ['between two parts', (abort: AbortController) => setTimeout(() => abort.abort())],
+  ])('waits where the caller had left %s', async (_where, cancel) => {
     const leave = async (model: LanguageModel) => {
       const controller = new AbortController()
-      const reply = failing(ask(model, 'a', { signal: controller.signal, onDelta: () => controller.abort() }))
+      const reply = failing(
+        ask(model, 'a', { signal: controller.signal, onDelta: () => void cancel(controller) }),
+      )
       return (await reply).kind
     }
     const recorder = recordedModel(path, new ScriptedModel([{ stall: true, after: 'h' }]))
     expect(await leave(recorder)).toBe('aborted')
     await recorder.done()
+    expect(JSON.parse(readFileSync(path, 'utf8')).calls[0]).toMatchObject({ left: true })
     const replay = recordedModel(path)
     expect(await leave(replay)).toBe('aborted')
     await replay.done()
