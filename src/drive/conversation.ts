@@ -200,13 +200,14 @@ export class Conversation {
     return turn === undefined ? this.#cancelNewest(reason) : cancelNumber(this, turn, reason)
   }
 
-  /** Cancels without waiting for `onLoaded`; false if there is nothing that this could cancel. */
+  /** Cancels without waiting for `onLoaded`; false for a turn that waits: to end it, the pump must run. */
   async #cancelUnready(reason?: string, turn?: number): Promise<boolean> {
-    const { open, turn: newest } = this.driver.journal.session
-    const number = turn ?? open?.turn ?? newest + 1
-    if (open?.turn === number) await this.postCancel(number, reason)
-    else if (number <= newest || this.turn === undefined) return false
-    else await this.turn.cancel(reason)
+    await this.driver.ownership.refresh()
+    const { open, parked, turn: newest } = this.driver.journal.session
+    const isNewest = turn === undefined || turn === newest
+    if (open !== undefined && isNewest) await this.postCancel(newest, reason)
+    else if (this.turn !== undefined && (turn === undefined || turn > newest)) await this.turn.cancel(reason)
+    else return parked === undefined || !isNewest
     return true
   }
 

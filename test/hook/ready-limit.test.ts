@@ -98,3 +98,16 @@ it('cancel() cancels the turn of another process while the hook here hangs', asy
   await waiting.cancel()
   expect(await waiting.outcome).toMatchObject({ status: 'cancelled', turn: 0 })
 })
+
+it('cancel() without anything to cancel does not wait for the hook', async () => {
+  let called = 0
+  const onAgentReady = () => {
+    called += 1
+    return new Promise<void>(() => {})
+  }
+  const { agent } = bench({ on: { onAgentReady } })
+  void agent.start().catch(() => {})
+  await until('the hook runs', () => called > 0)
+  await agent.cancel()
+  await agent.cancel('left', { turn: 7 })
+})
