@@ -110,4 +110,5 @@ it('cancel() without anything to cancel does not wait for the hook', async () =>
   await until('the hook runs', () => called > 0)
   await agent.cancel()
   await agent.cancel('left', { turn: 7 })
+  expect(agent.state.status).toBe('starting')
 })

@@ -165,21 +165,21 @@ describe('a recording', () => {
     expect(first.kind).not.toBe('unknown')
   })
 
-  it.each([
-    ['at a part', (abort: AbortController) => abort.abort()],
-    ['between two parts', (abort: AbortController) => setTimeout(() => abort.abort())],
-  ])('waits where the caller had left %s', async (_where, cancel) => {
+  const CANCELS: readonly (readonly [string, (abort: AbortController) => void])[] = [
+    ['at a part', (abort) => abort.abort()],
+    ['between two parts', (abort) => void setTimeout(() => abort.abort())],
+  ]
+
+  it.each(CANCELS)('waits where the caller had left %s', async (_where, cancel) => {
     const leave = async (model: LanguageModel) => {
       const controller = new AbortController()
-      const reply = failing(
-        ask(model, 'a', { signal: controller.signal, onDelta: () => void cancel(controller) }),
-      )
+      const reply = failing(ask(model, 'a', { signal: controller.signal, onDelta: () => cancel(controller) }))
       return (await reply).kind
     }
     const recorder = recordedModel(path, new ScriptedModel([{ stall: true, after: 'h' }]))
     expect(await leave(recorder)).toBe('aborted')
     await recorder.done()
-    expect(JSON.parse(readFileSync(path, 'utf8')).calls[0]).toMatchObject({ left: true })
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ calls: [{ left: true }] })
     const replay = recordedModel(path)
     expect(await leave(replay)).toBe('aborted')
     await replay.done()
