@@ -322,14 +322,13 @@ export class Conversation {
   }
 
   /** Runs `work` between turn requests, in the order of the calls. A turn may be running. */
-  async between(work: () => Promise<void>): Promise<void> {
-    const alone = async () => {
-      await this.#refresh()
-      await work()
-    }
-    const done = this.#entering.then(alone)
-    this.#entering = done.catch(() => {})
-    await done
+  between<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#entering.then(() => this.#refresh()).then(work)
+    this.#entering = done.then(
+      () => {},
+      () => {},
+    )
+    return done
   }
 
   /** True while a turn is stepped manually: the pump does not run then. */
