@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
 import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { whenAborted } from './when-aborted.ts'
 
 export interface RecordedModel extends LanguageModel {
   /**
@@ -310,12 +311,4 @@ function causeOf(fields: Readonly<Record<string, unknown>>, depth: number): Reco
 
 function asError(recorded: RecordedError): Error {
   return Object.assign(new Error(recorded.message), recorded)
-}
-
-function whenAborted(signal: AbortSignal | undefined): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(new Error('aborted', { cause: signal?.reason }))
-  if (signal?.aborted) stop()
-  else signal?.addEventListener('abort', stop, { once: true })
-  return promise
 }

@@ -19,6 +19,7 @@ import {
   type OptionSet,
   shown,
 } from '../protocol/index.ts'
+import { whenAborted } from './when-aborted.ts'
 
 /** One reply of the model. A string is a text reply; a function returns the step when it is called. */
 export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
@@ -190,7 +191,7 @@ export class ScriptedModel implements LanguageModel {
     }
     while (typeof step === 'function') step = await step({ prompt, tools, call: number })
     checkStep('What the function of the script returned', step)
-    if (abortSignal?.aborted) throw reasonOf(abortSignal)
+    if (abortSignal?.aborted) return whenAborted(abortSignal)
     if (typeof step === 'string') return { stream: streamOf(replyParts({ text: step }, prompt, number)) }
     if ('error' in step) return refuse(step)
     if ('stall' in step) return stall(step, abortSignal)
@@ -324,20 +325,15 @@ function callError(error: Exclude<ScriptedError['error'], Error>): Error {
 }
 
 function stall({ after }: ScriptedStall, signal: AbortSignal | undefined): Promise<ModelStream> {
-  const aborted = Promise.withResolvers<never>()
-  signal?.addEventListener('abort', () => aborted.reject(reasonOf(signal)), { once: true })
-  if (after === undefined) return aborted.promise
+  const aborted = whenAborted(signal)
+  if (after === undefined) return aborted
   const parts: ModelStreamPart[] = []
   addBlock(parts, 'text', piecesOf(after))
   const stream = new ReadableStream<ModelStreamPart>({
     start: (controller) => {
       for (const part of parts.slice(0, -1)) controller.enqueue(part)
-      aborted.promise.catch((error: unknown) => controller.error(error))
+      aborted.catch((error: unknown) => controller.error(error))
     },
   })
   return Promise.resolve({ stream })
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason })
 }
