@@ -122,7 +122,8 @@ export class Agent<Output = unknown> implements AsyncDisposable {
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
       ...defined({ error: lastError(journal, this.#failure) }),
-      metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
+      // The fold shares it.
+      metadata: structuredClone(this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {}),
     }
   }
 

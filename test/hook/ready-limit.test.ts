@@ -112,3 +112,23 @@ it('cancel() without anything to cancel does not wait for the hook', async () =>
   await agent.cancel('left', { turn: 7 })
   expect(agent.state.status).toBe('starting')
 })
+
+it('the hook gets a frozen copy of the metadata', async () => {
+  const onAgentReady = ({ metadata }: { metadata: object }) =>
+    void Object.assign(metadata, { title: 'Roofs' })
+  const { agent } = bench({ metadata: { title: 'Walls' }, on: { onAgentReady } })
+  await expect(agent.start()).rejects.toMatchObject({ code: 'hook-failed' })
+  expect(agent.state.metadata).toEqual({ title: 'Walls' })
+})
+
+it('a change of the metadata in a state of the agent changes nothing', async () => {
+  const { agent, another } = bench({ script: ['Done.'], metadata: { title: 'Walls' } })
+  Object.assign(agent.state.metadata, { title: 'Roofs' })
+  await agent.input('Hi')
+  Object.assign(agent.state.metadata, { title: 'Roofs' })
+  expect(agent.state.metadata).toEqual({ title: 'Walls' })
+  await agent.shutdown()
+  const other = another()
+  await other.start()
+  expect(other.state.metadata).toEqual({ title: 'Walls' })
+})
