@@ -99,9 +99,7 @@ const AGENT_TOOL: OptionSet<AgentToolDefinition<StandardSchema>> = {
 
 /** Reports a config that would fail every call where it is defined. */
 function checkDefinition(definition: unknown): void {
-  const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
-  if (prompt !== undefined && typeof prompt !== 'function')
-    throw new HoldfastError('invalid-option', { message: '`prompt` of an agentTool() must be a function.' })
+  const { agent } = (definition ?? {}) as { readonly agent?: unknown }
   checkSubAgent(
     'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
     agent,
