@@ -120,6 +120,15 @@ const CALL: Omit<OptionSet<ScriptedToolCall>, 'place'> = {
   },
 }
 
+const ERROR: Omit<OptionSet<Exclude<ScriptedError['error'], Error>>, 'place'> = {
+  options: { status: 'a number', message: null, retryAfter: 'a number' },
+  foreign: { statusCode: 'status' },
+}
+
+const USAGE: Omit<OptionSet<NonNullable<ScriptedReply['usage']>>, 'place'> = {
+  options: { inputTokens: 'a number', outputTokens: 'a number', cachedTokens: 'a number' },
+}
+
 function checkScript(script: unknown): void {
   if (!Array.isArray(script))
     throw invalidOption(
@@ -137,11 +146,18 @@ function checkStep(place: string, step: unknown): void {
       place,
       `must be a text, { text, calls }, { error }, { stall } or a function, not ${shown(step)}`,
     )
-  if ('error' in step) return checkOptions(step, { place, options: { error: 'an object', after: 'a text' } })
+  const of = `of ${place[0]?.toLowerCase()}${place.slice(1)}`
+  if ('error' in step) {
+    checkOptions(step, { place, options: { error: 'an object', after: 'a text' } })
+    if (!(step.error instanceof Error)) checkOptions(step.error, { place: `The error ${of}`, ...ERROR })
+    return
+  }
   if ('stall' in step) return checkOptions(step, { place, options: { stall: null, after: 'a text' } })
   checkOptions(step, { place, ...REPLY })
-  for (const [at, call] of ((step as ScriptedReply).calls ?? []).entries()) {
-    checkOptions(call, { place: `Call ${at + 1} of ${place[0]?.toLowerCase()}${place.slice(1)}`, ...CALL })
+  const { usage = {}, calls = [] } = step as ScriptedReply
+  checkOptions(usage, { place: `The usage ${of}`, ...USAGE })
+  for (const [at, call] of calls.entries()) {
+    checkOptions(call, { place: `Call ${at + 1} ${of}`, ...CALL })
     if (call.tool === undefined) throw invalidOption('tool', 'must name the tool to call, not be left out')
   }
 }
