@@ -8,9 +8,11 @@ import {
   checkOptions,
   defined,
   HoldfastError,
+  invalidOption,
   type JsonObject,
   type OptionSet,
   type Sighting,
+  shown,
 } from '../protocol/index.ts'
 import {
   askBelow,
@@ -71,7 +73,7 @@ export function agentTool(definition: AgentToolDefinition<StandardSchema<unknown
     // A repeated run continues from the sub-agent's own journal.
     replay: 'safe',
     run: (args: unknown, context: ToolContext): Promise<unknown> =>
-      callAgent({ name, ...agent }, (prompt as (input: unknown) => string)(args), context),
+      callAgent({ name, ...agent }, (prompt as (input: unknown) => unknown)(args), context),
   })
 }
 
@@ -97,9 +99,7 @@ const AGENT_TOOL: OptionSet<AgentToolDefinition<StandardSchema>> = {
 
 /** Reports a config that would fail every call where it is defined. */
 function checkDefinition(definition: unknown): void {
-  const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
-  if (prompt !== undefined && typeof prompt !== 'function')
-    throw new HoldfastError('invalid-option', { message: '`prompt` of an agentTool() must be a function.' })
+  const { agent } = (definition ?? {}) as { readonly agent?: unknown }
   checkSubAgent(
     'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
     agent,
@@ -107,7 +107,9 @@ function checkDefinition(definition: unknown): void {
   checkOptions(definition, AGENT_TOOL)
 }
 
-async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<unknown> {
+async function callAgent(config: SubAgentConfig, message: unknown, context: ToolContext): Promise<unknown> {
+  if (typeof message !== 'string')
+    throw invalidOption('prompt', `of an agentTool() must return a text, at once, not ${shown(message)}`)
   const childScope = (context as ToolContext & { readonly [CHILD_SCOPE]?: ChildScope })[CHILD_SCOPE]
   if (childScope === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })

@@ -122,7 +122,8 @@ export class Agent<Output = unknown> implements AsyncDisposable {
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
       ...defined({ error: lastError(journal, this.#failure) }),
-      metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
+      // The fold shares it.
+      metadata: structuredClone(this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {}),
     }
   }
 
@@ -368,11 +369,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
    */
   async compact(options: CompactOptions = {}): Promise<boolean> {
     checkCompact(options)
-    let done = false
-    await this.#between('compact', async () => {
-      done = await compactNow(this.#conversation.driver, this.#setup, options)
-    })
-    return done
+    return this.#between('compact', () => compactNow(this.#conversation.driver, this.#setup, options))
   }
 
   /**
@@ -383,11 +380,7 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     const { key, parent } = this.#setup
     const imported = importMessages(history, options)
     const request = { imported, ...inputOrigin(), ...defined({ parent }) }
-    const done = Promise.withResolvers<ImportReceipt>()
-    await this.#between('importMessages', async () =>
-      done.resolve(await addImported(this.store, key, request)),
-    )
-    return done.promise
+    return this.#between('importMessages', () => addImported(this.store, key, request))
   }
 
   /** Creates a new conversation from this one's history, up to its end or to entry `at`. */
@@ -446,16 +439,17 @@ export class Agent<Output = unknown> implements AsyncDisposable {
     refuseInside(this.store, this.#setup.key, method)
   }
 
-  async #between(method: string, work: () => Promise<unknown>): Promise<void> {
+  async #between<T>(method: string, work: () => Promise<T>): Promise<T> {
     this.#refuseInside(method)
     const conversation = this.#conversation
     await conversation.whenIdle()
-    await conversation.between(async () => {
-      const { driver } = conversation
-      await driver.ownership.flush()
-      await work()
+    return conversation.between(async () => {
+      const { ownership } = conversation.driver
+      await ownership.flush()
+      const result = await work()
       // The work wrote to the store directly; `session` and `state` read the journal state.
-      await driver.ownership.refresh()
+      await ownership.refresh()
+      return result
     })
   }
 

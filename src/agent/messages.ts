@@ -59,7 +59,8 @@ export async function newestMessages(
   query: MessageQuery,
 ): Promise<readonly Message[]> {
   const { store, key, session } = source
-  const { maxMessages = Number.POSITIVE_INFINITY, maxTokens } = query
+  const { maxTokens } = query
+  const maxMessages = Math.floor(query.maxMessages ?? Number.POSITIVE_INFINITY)
   const total = session.window.messages
   let reach = maxTokens === undefined ? maxMessages : Math.min(maxMessages, FIRST_REACH)
   // A message with several results counts once here and several times in the window, so one read may be too short.

@@ -2,6 +2,7 @@
  * The journal as three stores, for code that treats messages, artifacts and state separately. Writes through any view
  * are ordinary entries, visible to all.
  */
+import { copyJson } from '../drive/index.ts'
 import { clearContext, loadSession, type Session } from '../journal/index.ts'
 import { eraseLogs } from '../observe/index.ts'
 import {
@@ -16,7 +17,9 @@ import {
   type Owner,
 } from '../protocol/index.ts'
 import { requireStore, type Store } from '../store/index.ts'
+import { STATE_CONTEXT } from './actor-state.ts'
 import { Agent } from './agent.ts'
+import { GRANTS_CONTEXT } from './grants.ts'
 import {
   type AppendedMessage,
   appendMessages,
@@ -118,6 +121,9 @@ function artifactStore(agentOf: (contextId: string) => Agent): ArtifactStore {
   }
 }
 
+/** Journals of a person, which are no conversations. */
+const PERSONS_OWN: ReadonlySet<string> = new Set([STATE_CONTEXT, GRANTS_CONTEXT])
+
 function statusOf({ open, parked, closed }: Session): AgentMetadata['status'] {
   if (parked !== undefined) return 'waiting'
   return closed ?? (open === undefined ? 'ready' : 'busy')
@@ -138,13 +144,13 @@ function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => 
   }
   return {
     load,
-    save: (contextId, { metadata }) => agentOf(contextId).saveState(metadata),
+    save: async (contextId, { metadata }) => agentOf(contextId).saveState(copyJson('metadata', metadata)),
     list: async () => {
       const all: AgentMetadata[] = []
       for (let cursor: string | undefined; ; ) {
         const page = await store.list({ owner, ...defined({ cursor }) })
         for (const { key } of page.heads) {
-          const state = await load(key.contextId)
+          const state = PERSONS_OWN.has(key.contextId) ? undefined : await load(key.contextId)
           if (state !== undefined) all.push(state)
         }
         cursor = page.next

@@ -6,7 +6,7 @@ interface CancellableConversation {
   readonly driver: { readonly journal: { readonly session: Session } }
   /** The running or next turn that has a subscriber here. */
   readonly turn: TurnView | undefined
-  between(work: () => Promise<void>): Promise<void>
+  between<T>(work: () => Promise<T>): Promise<T>
   postCancel(turn: number, reason?: string): Promise<void>
   attach(): Promise<unknown>
   whenIdle(): Promise<void>
@@ -19,12 +19,11 @@ export async function cancelNumber(
   reason?: string,
 ): Promise<void> {
   const { journal } = conversation.driver
-  let posted: 'open' | 'waiting' | undefined
-  await conversation.between(async () => {
+  const posted = await conversation.between(async () => {
     const { open, parked, turn: newest } = journal.session
-    if (newest !== turn || (open ?? parked) === undefined) return
+    if (newest !== turn || (open ?? parked) === undefined) return undefined
     await conversation.postCancel(turn, reason)
-    posted = open === undefined ? 'waiting' : 'open'
+    return open === undefined ? 'waiting' : 'open'
   })
   if (posted === 'open') return
   if (posted === 'waiting') {

@@ -55,6 +55,8 @@ export class Conversation {
   /** The number of callers that have not posted yet. */
   #arriving = 0
   #entering: Promise<void> = Promise.resolve()
+  /** While `onLoaded` runs. Until it has resolved, nothing of the entering callers is written. */
+  #readying: Promise<void> | undefined
   /** The error thrown by the newest turn that failed here. */
   #thrown: { readonly turn: number; readonly error: unknown } | undefined
 
@@ -145,6 +147,8 @@ export class Conversation {
   #begin(request: TurnRequest): Turn {
     const subscription = this.#listen({ keys: request.keys ?? [] })
     this.#requests.set(subscription, request)
+    if (request.signal !== undefined) cancelOnAbort(request.signal, subscription.turn)
+    if (request.signal?.aborted) subscription.refuse(cancelledEarlyError())
     this.#arriving += 1
     this.#entering = this.#entering.then(() => this.#arrive(request, subscription))
     return subscription.turn
@@ -191,8 +195,20 @@ export class Conversation {
    * Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. With `turn`,
    * cancels that one and no other.
    */
-  cancel(reason?: string, turn?: number): Promise<void> {
+  async cancel(reason?: string, turn?: number): Promise<void> {
+    if (this.#readying !== undefined && (await this.#cancelUnready(reason, turn))) return
     return turn === undefined ? this.#cancelNewest(reason) : cancelNumber(this, turn, reason)
+  }
+
+  /** Cancels without waiting for `onLoaded`; false for a turn that waits: to end it, the pump must run. */
+  async #cancelUnready(reason?: string, turn?: number): Promise<boolean> {
+    await this.driver.ownership.refresh()
+    const { open, parked, turn: newest } = this.driver.journal.session
+    const isNewest = turn === undefined || turn === newest
+    if (open !== undefined && isNewest) await this.postCancel(newest, reason)
+    else if (this.turn !== undefined && (turn === undefined || turn > newest)) await this.turn.cancel(reason)
+    else return parked === undefined || !isNewest
+    return true
   }
 
   async #cancelNewest(reason?: string): Promise<void> {
@@ -306,14 +322,13 @@ export class Conversation {
   }
 
   /** Runs `work` between turn requests, in the order of the calls. A turn may be running. */
-  async between(work: () => Promise<void>): Promise<void> {
-    const alone = async () => {
-      await this.#refresh()
-      await work()
-    }
-    const done = this.#entering.then(alone)
-    this.#entering = done.catch(() => {})
-    await done
+  between<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#entering.then(() => this.#refresh()).then(work)
+    this.#entering = done.then(
+      () => {},
+      () => {},
+    )
+    return done
   }
 
   /** True while a turn is stepped manually: the pump does not run then. */
@@ -384,7 +399,6 @@ export class Conversation {
     if (subscription.turn.isEnded) return // P5
     const { signal } = request
     if (signal?.aborted) throw cancelledEarlyError()
-    if (signal !== undefined) cancelOnAbort(signal, subscription.turn)
     if (request.continuing === undefined) await this.#post(request, subscription)
     else await this.#continue(request, subscription)
   }
@@ -460,10 +474,19 @@ export class Conversation {
 
   #load(): MaybePromise<void> {
     const { driver } = this
-    const ready = () => (driver.isRunning ? undefined : this.#options.onLoaded?.())
-    return chain(chain(driver.ownership.read(), ready), () =>
-      this.#subscribers.isStarted ? undefined : this.#startFrom(),
+    return chain(
+      chain(driver.ownership.read(), () => this.#ready()),
+      () => (this.#subscribers.isStarted ? undefined : this.#startFrom()),
     )
+  }
+
+  #ready(): MaybePromise<void> {
+    const ready = this.driver.isRunning ? undefined : this.#options.onLoaded?.()
+    if (!isPromise(ready)) return ready
+    this.#readying = ready
+    return ready.finally(() => {
+      if (this.#readying === ready) this.#readying = undefined
+    })
   }
 
   async #startFrom(): Promise<void> {
@@ -472,6 +495,8 @@ export class Conversation {
   }
 
   async #cancelTurn(subscription: TurnSubscription, reason?: string): Promise<void> {
+    if (this.#readying !== undefined && !subscription.isStored)
+      return subscription.refuse(cancelledEarlyError())
     await this.#entering
     if (subscription.turn.isEnded) return
     // A turn that has not begun is cancelled as soon as it begins.

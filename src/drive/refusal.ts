@@ -48,7 +48,7 @@ export function forbiddenError(contextId: string, { tenant, actor }: Principal):
 
 export function cancelledEarlyError(): HoldfastError {
   return new HoldfastError('cancelled', {
-    message: 'The signal was aborted before the turn began. Nothing was stored.',
+    message: 'The turn was cancelled before it began. Nothing was stored.',
   })
 }
 

@@ -169,6 +169,7 @@ const PLACE_START = 31
 
 /** Where the text of a line begins, after its place; undefined for one that names no conversation. */
 function textStart(line: Buffer): number | undefined {
+  if (isContinued(line)) return undefined
   if (line[LEVEL_START - 1] !== SPACE || line[PLACE_START - 1] !== SPACE) return undefined
   if (line[LEVEL_START] === SPACE) return undefined
   const end = line.indexOf(SPACE, PLACE_START)
@@ -176,9 +177,9 @@ function textStart(line: Buffer): number | undefined {
   return text > PLACE_START ? text : undefined
 }
 
-/** A frame of the stack of the line before. */
+/** A line of the stack of the line before; it may be empty but for its indent. */
 function isContinued(line: Buffer): boolean {
-  return line.subarray(0, 4).every((byte) => byte === SPACE) && line.length > 4
+  return line.length >= 4 && line.subarray(0, 4).every((byte) => byte === SPACE)
 }
 
 const ERASED = 'erased'

@@ -1,11 +1,17 @@
 /** The conversation and turn of a line in a text log, as one word: `site-7#1`, or `site-7#1[acme/ann]` of another owner. */
-import { type ContextKey, LOCAL_OWNER } from '../protocol/index.ts'
+import { type ContextKey, LOCAL_OWNER, type Owner } from '../protocol/index.ts'
 import { visible } from '../terminal/index.ts'
 
-export function logPlace({ tenant, actor, contextId }: ContextKey, turn: number): string {
+export function logPlace(key: ContextKey, turn: number): string {
+  const { tenant, actor } = namedOwner(key) ?? {}
+  const owner = tenant === undefined ? '' : `[${tenant}/${actor}]`
+  return visible(`${key.contextId}${turn === 0 ? '' : `#${turn}`}${owner}`)
+}
+
+/** The owner, unless it is the local one, which logs do not name. */
+export function namedOwner({ tenant, actor }: Owner): Owner | undefined {
   const isLocal = tenant === LOCAL_OWNER.tenant && actor === LOCAL_OWNER.actor
-  const owner = isLocal ? '' : `[${tenant}/${actor}]`
-  return visible(`${contextId}${turn === 0 ? '' : `#${turn}`}${owner}`)
+  return isLocal ? undefined : { tenant, actor }
 }
 
 /** Names have none of the characters `#`, `[`, `]`, and those of owners no `/`. */

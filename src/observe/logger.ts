@@ -3,6 +3,7 @@ import { contained, type Telemetry } from '../loop/index.ts'
 import { invalidOption, shown } from '../protocol/index.ts'
 import { visible } from '../terminal/index.ts'
 import { type LogLevel, type LogRecord, logLines } from './log-lines.ts'
+import { logPlace, namedOwner } from './log-place.ts'
 import { stackText } from './text-log.ts'
 
 /**
@@ -34,9 +35,9 @@ export function loggerTelemetry(logger: Logger): Telemetry {
   return {
     context: (of) => {
       const { key, name, kind } = of
-      const place = { [kind]: name, contextId: key.contextId }
+      const place = { [kind]: name, contextId: key.contextId, ...namedOwner(key) }
       const write = takesText
-        ? (record: LogRecord) => callText(logger, record, `${name} ${key.contextId}`)
+        ? (record: LogRecord) => callText(logger, record, `${name} ${logPlace(key, record.turn)}`)
         : (record: LogRecord) => callWithFields(logger, record, place)
       return logLines(of, write)
     },
@@ -52,8 +53,8 @@ function callWithFields(
   contained(() => logger[level]?.(all, message))
 }
 
-function callText(logger: Logger, { level, turn, message, error }: LogRecord, place: string): void {
-  const line = visible(`holdfast ${place}${turn === 0 ? '' : `#${turn}`} ${message}`)
+function callText(logger: Logger, { level, message, error }: LogRecord, place: string): void {
+  const line = visible(`holdfast ${place} ${message}`)
   const log = logger as unknown as Record<LogLevel, ((text: string) => unknown) | undefined>
   contained(() => log[level]?.(error === undefined ? line : `${line}\n${stackText(error)}`))
 }

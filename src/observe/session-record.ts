@@ -9,6 +9,7 @@ import {
   type TraceEntry,
   type Usage,
 } from '../protocol/index.ts'
+import { namedOwner } from './log-place.ts'
 import { yamlJson, yamlList, yamlNumber, yamlText } from './yaml.ts'
 
 /** `usage`: what the turn has used, if its end is not among the entries. */
@@ -36,10 +37,9 @@ export function sessionHeader({
   return `${conversationLines(key)}agent: ${yamlText(agent)}\nmodel: ${yamlText(model)}\nstarted: ${yamlText(at)}\nturns:\n`
 }
 
-function conversationLines({ tenant, actor, contextId }: ContextKey): string {
-  const isLocal = tenant === LOCAL_OWNER.tenant && actor === LOCAL_OWNER.actor
-  const owner = isLocal ? '' : `tenant: ${yamlText(tenant)}\nactor: ${yamlText(actor)}\n`
-  return `conversation: ${yamlText(contextId)}\n${owner}`
+function conversationLines(key: ContextKey): string {
+  const owner = Object.entries(namedOwner(key) ?? {}).map(([name, value]) => `${name}: ${yamlText(value)}\n`)
+  return `conversation: ${yamlText(key.contextId)}\n${owner.join('')}`
 }
 
 const CONVERSATION = /^conversation: "([^"]+)"\n(?:tenant: "([^"]+)"\nactor: "([^"]+)"\n)?agent: /

@@ -1,6 +1,6 @@
 /** Stops a turn before or after chosen tools, to look, to edit, and to go on or end the turn. */
 import type { AfterEachToolContext, BeforeEachToolContext, CallResult, PluginParts } from '../hook/index.ts'
-import { checkOptions, HoldfastError, type Json, type OptionSet } from '../protocol/index.ts'
+import { checkOptions, invalidOption, type Json, type OptionSet, shown } from '../protocol/index.ts'
 
 export interface BreakpointOptions {
   /** The tools to stop before: names, true for every tool, or a function of the name. */
@@ -49,10 +49,10 @@ export function breakpoint(options: BreakpointOptions): () => PluginParts {
   checkOptions(options, BREAKPOINT)
   const [before, after] = [chosen('before', options.before), chosen('after', options.after)]
   if (typeof options.on !== 'function')
-    throw new HoldfastError('invalid-option', {
-      message:
-        "breakpoint() needs a function `on`, such as breakpoint({ before: ['pay'], on: async (stop) => … }).",
-    })
+    throw invalidOption(
+      'on',
+      "of breakpoint() must be a function, such as breakpoint({ before: ['pay'], on: async (stop) => … })",
+    )
   return () => {
     let isStepping = false
     const stopAt = async (stop: Omit<BreakpointStop, 'step'>): Promise<void> => {
@@ -107,7 +107,8 @@ function chosen(option: string, choice: BreakpointTools = false): (tool: string)
   if (typeof choice === 'boolean') return () => choice
   if (Array.isArray(choice) && choice.every((name) => typeof name === 'string'))
     return (tool) => choice.includes(tool)
-  throw new HoldfastError('invalid-option', {
-    message: `${option} of breakpoint() must be a list of tools, true for all, or a function, not ${String(choice)}.`,
-  })
+  throw invalidOption(
+    option,
+    `of breakpoint() must be a list of tools, true for all, or a function, not ${shown(choice)}`,
+  )
 }

@@ -3,6 +3,8 @@
  * nonsense. Other calls pass unchanged.
  */
 import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
+import { whenAborted } from './when-aborted.ts'
+import { withMethod } from './with-method.ts'
 
 export type ModelFault = ModelError | ModelStall | ModelCut | ModelGarbage
 
@@ -63,18 +65,11 @@ export function faultyModel<M extends LanguageModel>(model: M, plan: readonly Mo
     const fault = plan.find(({ at }) => (typeof at === 'number' ? at === calls : at(call, calls)))
     if (fault === undefined) return model.doStream(call)
     if (fault.how === 'error' && fault.after === undefined) throw errorOf(fault)
-    if (fault.how === 'stall' && fault.after === undefined) return aborted(call)
+    if (fault.how === 'stall' && fault.after === undefined) return whenAborted(call.abortSignal)
     const { stream } = await model.doStream(call)
     return { stream: streamOf(spoilt(stream, fault, call)) }
   }
-  return new Proxy(model, {
-    get(target, name) {
-      if (name === 'doStream') return doStream
-      const value: unknown = Reflect.get(target, name)
-      // Bound, because a proxy has no access to the private fields of its target.
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
+  return withMethod(model, 'doStream', doStream)
 }
 
 async function* spoilt(
@@ -95,7 +90,7 @@ async function* spoilt(
       if (left === 0) break
     }
   } else await stream.cancel()
-  if (fault.how === 'stall') await aborted(call)
+  if (fault.how === 'stall') await whenAborted(call.abortSignal)
   if (fault.how !== 'error') return
   // A provider that still answers sends the error in the stream.
   if (fault.status === undefined) throw errorOf(fault)
@@ -135,17 +130,6 @@ function errorOf({ status, retryAfter }: ModelError): Error {
     statusCode: status,
     isRetryable: status === 408 || status === 409 || status === 429 || status >= 500,
     responseHeaders: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
-  })
-}
-
-function aborted({ abortSignal }: ModelCall): Promise<never> {
-  return new Promise((_, reject) => {
-    const give = (): void => {
-      const reason: unknown = abortSignal?.reason
-      reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }))
-    }
-    if (abortSignal?.aborted) give()
-    else abortSignal?.addEventListener('abort', give, { once: true })
   })
 }
 

@@ -5,6 +5,7 @@
 import { HoldfastError, keyText } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from '../store/index.ts'
 import { killSelf } from './kill-self.ts'
+import { withMethod } from './with-method.ts'
 
 export type Fault = WriteFault | Refusal
 
@@ -72,14 +73,7 @@ export function faultyStore<S extends Store>(store: S, plan: readonly Fault[]): 
     )
     return receipt
   }
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'append') return append
-      const value: unknown = Reflect.get(target, name)
-      // Bound, because a proxy has no access to the private fields of its target.
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
+  return withMethod(store, 'append', append)
 }
 
 async function suffer(fault: Fault | undefined, request: AppendRequest): Promise<void> {

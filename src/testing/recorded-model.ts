@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
 import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { whenAborted } from './when-aborted.ts'
 
 export interface RecordedModel extends LanguageModel {
   /**
@@ -95,7 +96,9 @@ class Recorder implements RecordedModel {
     const request = normalise(call)
     const ended = Promise.withResolvers<void>()
     this.#open.add(ended.promise)
-    const save = (rest: Omit<RecordedCall, 'request'>): void => {
+    const save: Save = (rest) => {
+      // A read that was under way ends after a cancel of the stream.
+      if (this.#calls[slot] !== undefined) return
       this.#calls[slot] = { request, ...rest }
       this.#write()
       this.#open.delete(ended.promise)
@@ -103,7 +106,7 @@ class Recorder implements RecordedModel {
     }
     try {
       const { stream } = await this.#inner.doStream(call)
-      return { stream: tapped(stream, save) }
+      return { stream: tapped(stream, save, call.abortSignal) }
     } catch (error) {
       save({ parts: [], ...(call.abortSignal?.aborted ? { left: true } : { error: errorOf(error, true) }) })
       throw error
@@ -128,7 +131,11 @@ class Recorder implements RecordedModel {
 type Save = (rest: Omit<RecordedCall, 'request'>) => void
 
 /** Passes a stream on and saves its parts, however it ends. */
-function tapped(stream: ReadableStream<ModelStreamPart>, save: Save): ReadableStream<ModelStreamPart> {
+function tapped(
+  stream: ReadableStream<ModelStreamPart>,
+  save: Save,
+  signal: AbortSignal | undefined,
+): ReadableStream<ModelStreamPart> {
   const reader = stream.getReader()
   const parts: ModelStreamPart[] = []
   return new ReadableStream<ModelStreamPart>({
@@ -143,7 +150,7 @@ function tapped(stream: ReadableStream<ModelStreamPart>, save: Save): ReadableSt
         parts.push(value.type === 'error' ? { type: 'error', error: errorOf(value.error, false) } : value)
         controller.enqueue(value)
       } catch (error) {
-        save({ parts, error: errorOf(error, false) })
+        save({ parts, ...(signal?.aborted ? { left: true } : { error: errorOf(error, false) }) })
         controller.error(error)
       }
     },
@@ -304,12 +311,4 @@ function causeOf(fields: Readonly<Record<string, unknown>>, depth: number): Reco
 
 function asError(recorded: RecordedError): Error {
   return Object.assign(new Error(recorded.message), recorded)
-}
-
-function whenAborted(signal: AbortSignal | undefined): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(new Error('aborted', { cause: signal?.reason }))
-  if (signal?.aborted) stop()
-  else signal?.addEventListener('abort', stop, { once: true })
-  return promise
 }

@@ -19,6 +19,7 @@ import {
   type OptionSet,
   shown,
 } from '../protocol/index.ts'
+import { whenAborted } from './when-aborted.ts'
 
 /** One reply of the model. A string is a text reply; a function returns the step when it is called. */
 export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
@@ -119,6 +120,15 @@ const CALL: Omit<OptionSet<ScriptedToolCall>, 'place'> = {
   },
 }
 
+const ERROR: Omit<OptionSet<Exclude<ScriptedError['error'], Error>>, 'place'> = {
+  options: { status: 'a number', message: null, retryAfter: 'a number' },
+  foreign: { statusCode: 'status' },
+}
+
+const USAGE: Omit<OptionSet<NonNullable<ScriptedReply['usage']>>, 'place'> = {
+  options: { inputTokens: 'a number', outputTokens: 'a number', cachedTokens: 'a number' },
+}
+
 function checkScript(script: unknown): void {
   if (!Array.isArray(script))
     throw invalidOption(
@@ -136,11 +146,18 @@ function checkStep(place: string, step: unknown): void {
       place,
       `must be a text, { text, calls }, { error }, { stall } or a function, not ${shown(step)}`,
     )
-  if ('error' in step) return checkOptions(step, { place, options: { error: 'an object', after: 'a text' } })
+  const of = `of ${place[0]?.toLowerCase()}${place.slice(1)}`
+  if ('error' in step) {
+    checkOptions(step, { place, options: { error: 'an object', after: 'a text' } })
+    if (!(step.error instanceof Error)) checkOptions(step.error, { place: `The error ${of}`, ...ERROR })
+    return
+  }
   if ('stall' in step) return checkOptions(step, { place, options: { stall: null, after: 'a text' } })
   checkOptions(step, { place, ...REPLY })
-  for (const [at, call] of ((step as ScriptedReply).calls ?? []).entries()) {
-    checkOptions(call, { place: `Call ${at + 1} of ${place[0]?.toLowerCase()}${place.slice(1)}`, ...CALL })
+  const { usage = {}, calls = [] } = step as ScriptedReply
+  checkOptions(usage, { place: `The usage ${of}`, ...USAGE })
+  for (const [at, call] of calls.entries()) {
+    checkOptions(call, { place: `Call ${at + 1} ${of}`, ...CALL })
     if (call.tool === undefined) throw invalidOption('tool', 'must name the tool to call, not be left out')
   }
 }
@@ -190,7 +207,7 @@ export class ScriptedModel implements LanguageModel {
     }
     while (typeof step === 'function') step = await step({ prompt, tools, call: number })
     checkStep('What the function of the script returned', step)
-    if (abortSignal?.aborted) throw reasonOf(abortSignal)
+    if (abortSignal?.aborted) return whenAborted(abortSignal)
     if (typeof step === 'string') return { stream: streamOf(replyParts({ text: step }, prompt, number)) }
     if ('error' in step) return refuse(step)
     if ('stall' in step) return stall(step, abortSignal)
@@ -324,20 +341,15 @@ function callError(error: Exclude<ScriptedError['error'], Error>): Error {
 }
 
 function stall({ after }: ScriptedStall, signal: AbortSignal | undefined): Promise<ModelStream> {
-  const aborted = Promise.withResolvers<never>()
-  signal?.addEventListener('abort', () => aborted.reject(reasonOf(signal)), { once: true })
-  if (after === undefined) return aborted.promise
+  const aborted = whenAborted(signal)
+  if (after === undefined) return aborted
   const parts: ModelStreamPart[] = []
   addBlock(parts, 'text', piecesOf(after))
   const stream = new ReadableStream<ModelStreamPart>({
     start: (controller) => {
       for (const part of parts.slice(0, -1)) controller.enqueue(part)
-      aborted.promise.catch((error: unknown) => controller.error(error))
+      aborted.catch((error: unknown) => controller.error(error))
     },
   })
   return Promise.resolve({ stream })
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason })
 }

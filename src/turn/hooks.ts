@@ -100,9 +100,10 @@ const READY_MS = 600_000
 /** Runs before any turn: the one phase that changes nothing and is not in the journal. */
 export async function runReadyHooks(
   hooks: HookRegistry,
-  context: HookContextOf<'onAgentReady'>,
+  agent: HookContextOf<'onAgentReady'>,
   timer: Timer = systemTimer,
 ): Promise<void> {
+  const context = { ...agent, metadata: frozenCopy(agent.metadata) }
   for (const { plugin, run } of hooks.of('onAgentReady'))
     try {
       const isEnded = await endsWithin((async () => run(context))(), READY_MS, timer)

@@ -349,6 +349,19 @@ describe('a sub-agent whose caller has gone on without it', () => {
   })
 })
 
+it.each([
+  ['a promise', async () => 'Look it up', 'an object'],
+  ['nothing', () => undefined, 'undefined'],
+])('a prompt that returns %s fails the call with what to change', async (_, prompt, given) => {
+  const agent = { model: new ScriptedModel([]) }
+  const helper = agentTool({ name: 'helper', description: 'Helps', agent, prompt: prompt as never })
+  const model = new ScriptedModel([callOf('helper', { message: 'Help' }), 'It failed.'])
+  await new Agent({ contextId: 'c', model, tools: [helper] }).input('Hi')
+  expect(JSON.stringify(model.calls[1]?.prompt.at(-1))).toContain(
+    `prompt of an agentTool() must return a text, at once, not ${given}.`,
+  )
+})
+
 it('the types of an agent as a tool', () => {
   const agent = { model: new ScriptedModel([]) }
   const input = z.object({ topic: z.string() })

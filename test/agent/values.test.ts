@@ -59,6 +59,16 @@ describe('a value that could not work is refused', () => {
       'Call 1 of step 2 of the script has no "name". Write tool instead.',
     ],
     ['a call', () => new ScriptedModel([{ calls: [{ args: {} }] }] as never), 'tool must name the tool'],
+    [
+      'an error of a step',
+      () => new ScriptedModel([{ error: { statusCode: 429 } }] as never),
+      'The error of step 1 of the script has no "statusCode". Write status instead.',
+    ],
+    [
+      'the usage of a step',
+      () => new ScriptedModel(['Hi.', { text: 'Hi.', usage: { inputToken: 5 } }] as never),
+      'The usage of step 2 of the script has no "inputToken". Did you mean inputTokens?',
+    ],
     ['a sub-agent', sub(new Agent({ contextId: 'x' })), 'not an Agent: each call gets a conversation'],
     ['a sub-agent', () => agentNode(new Agent({ contextId: 'x' }) as never), 'not an Agent: each call gets'],
     ['a sub-agent', sub({ contextId: 'x' }), 'contextId cannot be set for a sub-agent: its caller'],

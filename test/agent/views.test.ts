@@ -1,7 +1,8 @@
 /** The journal as three stores: a write through one is visible to the agent and to the others. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Agent, viewsOf } from '../../src/agent/index.ts'
+import { personGrants } from '../../src/agent/grants.ts'
+import { Agent, agentTool, viewsOf } from '../../src/agent/index.ts'
 import type { Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
@@ -83,6 +84,13 @@ describe('the message store', () => {
     await messageStore.append('c', exchange)
   })
 
+  it('returns whole messages for a fraction', async () => {
+    const { messageStore } = open()
+    await messageStore.append('c', exchange)
+    await messageStore.append('c', exchange)
+    expect(await messageStore.getRecent('c', { maxMessages: 1.5 })).toHaveLength(1)
+  })
+
   it('leaves out a result that nobody asked for', async () => {
     const { messageStore } = open()
     await messageStore.append('c', exchange.slice(2))
@@ -140,6 +148,29 @@ describe('the state store', () => {
     expect((await stateStore.list()).map(({ contextId }) => contextId)).toEqual(['c'])
     await stateStore.delete('c')
     expect(await stateStore.list()).toEqual([])
+  })
+
+  it('lists conversations, and neither sub-agents nor the journals of a person', async () => {
+    const { store, stateStore } = open()
+    const helper = agentTool({
+      name: 'helper',
+      description: 'Helps.',
+      agent: { model: new ScriptedModel(['Helped.']) },
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: 'helper', args: { message: 'Help' } }] }, 'Done.'])
+    await new Agent({ store, contextId: 'c', model, tools: [helper] }).input('Hi')
+    const owner = { tenant: 'local', actor: 'local' }
+    await personGrants(store, owner).add(['read_file: a.txt'], 5)
+    expect((await stateStore.list()).map(({ contextId }) => contextId)).toEqual(['c'])
+  })
+
+  it('refuses a state without metadata', async () => {
+    const { stateStore } = open()
+    await expect(stateStore.save('c', { title: 'Colours' } as never)).rejects.toMatchObject({
+      code: 'invalid-option',
+      message: 'metadata must be an object that JSON can carry.',
+    })
+    expect(await stateStore.load('c')).toBe(undefined)
   })
 
   it('sees nothing of another owner', async () => {

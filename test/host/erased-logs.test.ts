@@ -72,6 +72,32 @@ describe('host.erase', () => {
     )
   })
 
+  test('removes a stack with empty lines, and with lines that look like those of a conversation', async () => {
+    const folder = home()
+    const fails = defineTool({
+      name: 'fails',
+      description: 'Fails.',
+      input: z.object({}),
+      run: () => {
+        const error = new TypeError('no')
+        const frames = [
+          'at a (a.js:1)',
+          '',
+          `Caused by: ${SECRET}`,
+          `at aaaaaaaaaaaaaaaaa INFO  other ${SECRET}`,
+        ]
+        error.stack = ['TypeError: no', ...frames, `at b (b.js:2) ${SECRET}`].join('\n')
+        throw error
+      },
+    })
+    const model = new ScriptedModel([{ calls: [{ tool: 'fails' }] }, 'Noted.'])
+    const host = openHost(folder, { agents: { talker: { model, tools: [fails] } } })
+    await say(host, key('talker:1'), 'Hi')
+    expect(grep(join(folder, 'logs'), SECRET)).toEqual(['talker.log'])
+    await host.erase(key('talker:1'))
+    expect(grep(join(folder, 'logs'), SECRET, 'a.js', 'b.js')).toEqual([])
+  })
+
   test('removes forks, sub-agents, stacks and rotated files, also if the host was opened anew', async () => {
     const folder = home()
     const clerk = agentTool({

@@ -165,15 +165,21 @@ describe('a recording', () => {
     expect(first.kind).not.toBe('unknown')
   })
 
-  it('waits where the one who asked had left', async () => {
+  const CANCELS: readonly (readonly [string, (abort: AbortController) => void])[] = [
+    ['at a part', (abort) => abort.abort()],
+    ['between two parts', (abort) => void setTimeout(() => abort.abort())],
+  ]
+
+  it.each(CANCELS)('waits where the caller had left %s', async (_where, cancel) => {
     const leave = async (model: LanguageModel) => {
       const controller = new AbortController()
-      const reply = failing(ask(model, 'a', { signal: controller.signal, onDelta: () => controller.abort() }))
+      const reply = failing(ask(model, 'a', { signal: controller.signal, onDelta: () => cancel(controller) }))
       return (await reply).kind
     }
     const recorder = recordedModel(path, new ScriptedModel([{ stall: true, after: 'h' }]))
     expect(await leave(recorder)).toBe('aborted')
     await recorder.done()
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ calls: [{ left: true }] })
     const replay = recordedModel(path)
     expect(await leave(replay)).toBe('aborted')
     await replay.done()

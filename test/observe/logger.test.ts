@@ -119,6 +119,22 @@ describe('a logger', () => {
     expect(text).toMatch(/\n {4}at .*noSuchBag/)
   })
 
+  it('can tell the conversations of two tenants apart', async () => {
+    const [pino, stream] = [new Pino(), new PassThrough()]
+    for (const tenant of ['acme', 'best'])
+      for (const logger of [pino, new Console(stream, stream)]) {
+        const { agent } = bench({ name: 'clerk', script: ['Done.'], owner: { tenant, actor: 'ann' }, logger })
+        await agent.executeTurn('Hi').outcome
+      }
+    const [[, first], [, other]] = [pino.calls[0], pino.calls[3]] as [Call, Call]
+    expect(first).toMatchObject({ agent: 'clerk', contextId: 'talk', tenant: 'acme', actor: 'ann' })
+    expect(other).toMatchObject({ agent: 'clerk', contextId: 'talk', tenant: 'best', actor: 'ann' })
+    expect(String(stream.read()).match(/talk#1\S*(?= turn began)/g)).toEqual([
+      'talk#1[acme/ann]',
+      'talk#1[best/ann]',
+    ])
+  })
+
   it('gets the steps of a graph, and of agents in it', async () => {
     const logger = new Pino()
     const notes = list<string>()

@@ -2,7 +2,9 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
 import { agentTool, takeOver } from '../../src/agent/index.ts'
+import { newSession } from '../../src/journal/index.ts'
 import { type OtelOptions, otel } from '../../src/observe/otel/index.ts'
+import type { Entry } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
@@ -416,6 +418,18 @@ describe('content', () => {
     const { agent, seen } = observed(conversation)
     await agent.executeTurn('How many here?', { auth: AUTH }).outcome
     expect(exportedText(seen.spans())).not.toMatch(/many here|brief|seven|sesame|"n":7/)
+  })
+
+  it('of messages that another process takes is kept of the newest thousand alone', () => {
+    const seen = recorder()
+    const of = { key: KEY, name: 'clerk', kind: 'agent', session: newSession, read: async () => [] } as const
+    const spans = otel({ tracer: seen.tracer, captureContent: true }).context(of)
+    const entry = (one: Partial<Entry>) => spans?.entry?.({ turn: 0, at: 1, v: 1, ...one } as Entry)
+    for (let seq = 1; seq <= 1001; seq++) entry({ seq, type: 'input', data: { message: `message ${seq}` } })
+    spans?.begin?.(1)
+    entry({ seq: 1002, turn: 1, type: 'turn.start', takes: [1, 2, 1001], data: {} })
+    spans?.leave?.()
+    expect(exportedText(seen.spans()).match(/message \d+/g)).toEqual(['message 2', 'message 1001'])
   })
 
   it('is recorded by option, without secrets', async () => {

@@ -129,7 +129,7 @@ describe('a breakpoint', () => {
     })
     const { error } = await agent.executeTurn('Pay').outcome
     expect(error).toMatchObject({ code: 'hook-failed', message: expect.stringContaining('at most') })
-    expect(() => breakpoint({ before: ['a'] } as never)).toThrow('`on`')
+    expect(() => breakpoint({ before: ['a'] } as never)).toThrow('on of breakpoint() must be a function')
     expect(() => breakpoint({ before: 'pay', on: () => {} } as never)).toThrow('before of breakpoint()')
     expect(() => breakpoint({ tool: 'pay', on: () => {} } as never)).toThrow('breakpoint() has no "tool"')
   })

@@ -31,6 +31,8 @@ interface TurnSpan extends Started {
   reply?: Pick<EntryData['model.end'], 'content' | 'finish'>
 }
 
+/** Messages that another process takes are never taken here. */
+const MOST_INPUTS = 1000
 /** One model call runs at a time. */
 const MODEL = 'model'
 /** The conventions' fallback for `error.type`. */
@@ -105,7 +107,9 @@ export class ConversationSpans implements ContextTelemetry {
 
   readonly #handlers: Handlers = {
     input: (data, { seq }) => {
-      if (this.#tracing.isCapturing && data.values === undefined) this.#inputs.set(seq, data)
+      if (!this.#tracing.isCapturing || data.values !== undefined) return
+      this.#inputs.set(seq, data)
+      if (this.#inputs.size > MOST_INPUTS) this.#inputs.delete(this.#inputs.keys().next().value ?? 0)
     },
     take: (_, { takes = [] }) => this.#taken(takes),
     'turn.start': (_, { turn, takes = [] }) => {
