@@ -20,6 +20,15 @@ export function checkArtifactId(id: string): void {
   })
 }
 
+/** Refuses a name of the runtime. One that an older version wrote can be read, completed and deleted. */
+export function checkNewId(id: string): void {
+  if (!id.startsWith('~')) return
+  throw new HoldfastError('invalid-key', {
+    message: `Artifact ${quote(id)} cannot be written: ids that begin with "~" are the runtime's own. Use another id. Nothing was written.`,
+    details: { field: 'artifactId' },
+  })
+}
+
 /** Refuses values that cannot be redacted (R19): an id, or bytes that only their reader understands. */
 export function checkKeeps(value: string | Uint8Array, secrets: Redactor): void {
   if (secrets.isEmpty || !secrets.isIn(value)) return

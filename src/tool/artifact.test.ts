@@ -213,6 +213,23 @@ describe('what cannot be done', () => {
       await expect(open().all.writeFile(id, 'x')).rejects.toMatchObject({ code: 'invalid-key' })
     },
   )
+
+  it('begins with no ~: such names are those of the runtime, as ~reply in A2A', async () => {
+    const { all, port } = open()
+    const writes = [
+      all.writeFile('~reply', 'x'),
+      all.by({ callId: 'c' }).createFile('~reply'),
+      all.writeData('~output', 1),
+      all.createDataset('~rows'),
+    ]
+    for (const write of writes)
+      await expect(write).rejects.toMatchObject({
+        code: 'invalid-key',
+        message: expect.stringMatching(/^Artifact "~\w+" cannot be written: .* Use another id\./),
+      })
+    expect(port.entries).toEqual([])
+    expect(await all.writeFile('a~1', 'x')).toMatchObject({ version: 1 })
+  })
 })
 
 describe('an artifact that is deleted', () => {

@@ -21,6 +21,7 @@ import {
   checkArtifactId,
   checkFits,
   checkKeeps,
+  checkNewId,
   joined,
   jsonOf,
 } from './artifact-content.ts'
@@ -177,6 +178,7 @@ async function writeVersion(
   id: string,
   { kind, content, options }: NewVersion,
 ): Promise<ArtifactInfo> {
+  checkNewId(id)
   const before = await call.port.find(id)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options
