@@ -214,6 +214,21 @@ describe('what cannot be done', () => {
     },
   )
 
+  it.each([undefined, null, 7, { a: 1 }, [[1]], { json: 'x' }, new ArrayBuffer(2), new Uint16Array(2)])(
+    'is a file of text or bytes, and not of %j',
+    async (content) => {
+      const { all, port } = open()
+      await all.createFile('log')
+      const error = {
+        code: 'invalid-option',
+        message: expect.stringContaining('takes a text or a Uint8Array'),
+      }
+      await expect(all.writeFile('file', content as never)).rejects.toMatchObject(error)
+      await expect(all.appendFile('log', content as never)).rejects.toMatchObject(error)
+      expect(port.entries).toHaveLength(1)
+    },
+  )
+
   it('begins with no ~: such names are those of the runtime, as ~reply in A2A', async () => {
     const { all, port } = open()
     const writes = [
