@@ -61,7 +61,8 @@ test.each(QUICK_STORES)(
     await expect(documents.write(none, { value: { step: 2 } })).rejects.toMatchObject({ code: 'erased' })
     await host.recreate(key)
     expect(await documents.due('job.')).toEqual([])
-    if (old !== undefined) expect(await documents.write(old, { value: { step: 9 } })).toBeUndefined()
+    const stale = { ...none, version: old?.version ?? 0 }
+    expect(await documents.write(stale, { value: { step: 9 } })).toBeUndefined()
     const writes = [documents, other.documents].map((each) =>
       each.write(none, { value: { step: 2 }, wakeAt: 1 }),
     )

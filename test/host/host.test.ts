@@ -225,6 +225,17 @@ describe('a host', () => {
       'whileBusy of a graph or flow is always "queue"',
     )
     await expect(toGraph({ keey: 'x' })).rejects.toThrow('has no "keey". Did you mean key?')
+    for (const [options, message] of [
+      [null, 'takes options as an object, not null'],
+      [{ keey: 'x' }, 'has no "keey". Did you mean key?'],
+      [{ after: 'x' }, 'after must be a number from 0 on'],
+      [{ metadata: 5 }, 'metadata must be an object, not 5'],
+      [{ history: null }, 'history must be an object, not null'],
+    ] as const) {
+      await expect(host.send(key('a:1'), 'Hi', options as never)).rejects.toThrow(message)
+      await expect(host.answer(key('a:1'), { x: true }, options as never)).rejects.toThrow(message)
+    }
+    expect(await store.head(key('a:1'))).toBeUndefined()
     await expect(host.fork(key('a:1'), { att: 1 } as never)).rejects.toThrow('host.fork() has no "att"')
     const events = (options: object) => host.events(key('a:1'), options).next()
     await expect(events({ sinc: 1 })).rejects.toThrow('host.events() has no "sinc". Did you mean since?')
