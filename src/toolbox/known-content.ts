@@ -35,7 +35,7 @@ export async function knownContent(
   workspace: Workspace,
   path: string,
 ): Promise<KnownContent> {
-  return ((await storedContent(artifacts, artifactId(workspace, path).id)) ?? {}) as KnownContent
+  return (await storedContent(artifacts, artifactId(workspace, path).id)) ?? {}
 }
 
 /** Whether the conversation knows this content: it has read it, or has written it itself. */
