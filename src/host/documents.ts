@@ -4,7 +4,8 @@
  * a document is also a job that survives its process. Knows no protocol.
  */
 import { type Ids, processIdentity } from '../base/index.ts'
-import { type ContextKey, childKey, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { recreateContext } from '../journal/index.ts'
+import { type ContextKey, childKey, defined, HoldfastError, type JsonObject } from '../protocol/index.ts'
 import { MAX_LIMIT, persist, type Store } from '../store/index.ts'
 
 export interface HostDocument {
@@ -26,6 +27,8 @@ const LEASE_MS = 5000
 const NEWEST = 10
 const PAGE = 1000
 const MARK = '/~'
+/** The refusals of a write whose document another writer was faster to change. */
+const CHANGED = ['moved', 'owned', 'exists'] as const
 
 export class Documents {
   readonly #store: Store
@@ -43,31 +46,47 @@ export class Documents {
   }
 
   /** Replaces a document. Undefined if somebody else has changed it since it was read: read it again. */
-  async write(
-    { key, name, version }: HostDocument,
-    { value, wakeAt }: DocumentWrite,
-  ): Promise<HostDocument | undefined> {
+  async write(document: HostDocument, write: DocumentWrite): Promise<HostDocument | undefined> {
     try {
-      const { last } = await persist(this.#store, {
-        key: childKey(key, `~${name}`),
-        id: this.#ids.next('append'),
-        since: version,
-        claim: { driver: `${processIdentity()}#document`, leaseMs: LEASE_MS },
-        entries: [
-          { type: 'state', turn: 0, data: { metadata: value } },
-          {
-            type: 'release',
-            turn: 0,
-            data: { reason: 'document', ...(wakeAt === undefined ? {} : { wakeAt }) },
-          },
-        ],
-        ...(version === 0 ? { parent: key.contextId } : {}),
-      })
-      return { key, name, value, version: last }
+      const version = document.version > 0 ? document.version : await this.#firstVersion(document)
+      return await this.#append({ ...document, version }, write)
     } catch (error) {
-      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'owned')) return undefined
+      if (CHANGED.some((code) => HoldfastError.is(error, code))) return undefined
+      if (HoldfastError.is(error, 'erased') && !(await this.#isErased(document.key))) return undefined
       throw error
     }
+  }
+
+  async #append(
+    { key, name, version }: HostDocument,
+    { value, wakeAt }: DocumentWrite,
+  ): Promise<HostDocument> {
+    const { last } = await persist(this.#store, {
+      key: childKey(key, `~${name}`),
+      id: this.#ids.next('append'),
+      since: version,
+      claim: { driver: `${processIdentity()}#document`, leaseMs: LEASE_MS },
+      entries: [
+        { type: 'state', turn: 0, data: { metadata: value } },
+        { type: 'release', turn: 0, data: { reason: 'document', ...defined({ wakeAt }) } },
+      ],
+      ...(version === 0 ? { parent: key.contextId } : {}),
+    })
+    return { key, name, value, version: last }
+  }
+
+  /** A document that was erased begins anew with its conversation. */
+  async #firstVersion({ key, name }: HostDocument): Promise<number> {
+    const own = childKey(key, `~${name}`)
+    const head = await this.#store.head(own)
+    if (head?.status !== 'erased' || (await this.#isErased(key))) return 0
+    await recreateContext(this.#store, own)
+    // Not the head's position: another writer may have been faster.
+    return head.seq + 1
+  }
+
+  async #isErased(key: ContextKey): Promise<boolean> {
+    return (await this.#store.head(key))?.status === 'erased'
   }
 
   /** The names of a conversation's documents that begin with `prefix`. */

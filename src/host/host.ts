@@ -38,6 +38,7 @@ import { Erasures } from './erasures.ts'
 import { checkSince, conversationEvents, type EventsOptions, type HostEvent } from './events.ts'
 import { Gate } from './gate.ts'
 import {
+  checkSendOptions,
   type Hosted,
   type HostedAgent,
   HostedAgentConversation,
@@ -292,11 +293,9 @@ export class Host {
    * Sends a message, or values to a graph; null continues a turn that was cut short. Resolves when the turn is requested,
    * as soon as there is a place; its outcome comes later, whether or not anybody waits for it.
    */
-  async send(
-    key: ContextKey,
-    input: HostInput,
-    { history, ...options }: SendOptions = {},
-  ): Promise<HostedTurn> {
+  async send(key: ContextKey, input: HostInput, send: SendOptions = {}): Promise<HostedTurn> {
+    checkSendOptions('host.send()', send)
+    const { history, ...options } = send
     const trusted = await this.#trusted(key, options)
     return this.#begin(key, async (hosted) => {
       if (history !== undefined) await hosted.importHistory(history)
@@ -310,6 +309,7 @@ export class Host {
     answers: Readonly<Record<string, Json>>,
     options: SendOptions = {},
   ): Promise<HostedTurn> {
+    checkSendOptions('host.answer()', options)
     const trusted = await this.#trusted(key, options)
     return this.#begin(key, (hosted) => hosted.answer(answers, trusted))
   }

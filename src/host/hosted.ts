@@ -76,6 +76,20 @@ export interface SendOptions {
   readonly history?: { readonly messages: unknown; readonly format?: ImportOptions['format'] }
 }
 
+const SEND: OptionSet<SendOptions>['options'] = {
+  auth: null,
+  key: null,
+  whileBusy: null,
+  metadata: 'an object',
+  after: { least: 0 },
+  history: 'an object',
+}
+
+/** Throws `invalid-option`. `place`: the method that takes them. */
+export function checkSendOptions(place: string, options: SendOptions): void {
+  checkOptions(options, { place, options: SEND })
+}
+
 /** A message for an agent, or the values of a graph's run; null continues what was cut short. */
 export type HostInput = MessageInput | JsonObject | null
 

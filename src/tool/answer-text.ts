@@ -37,12 +37,32 @@ function confirmationFrom(text: string): Json {
 function choiceFrom({ options = [], multiple }: RequestData, text: string): Json {
   if (!multiple) return optionFrom(options, text)
   const list = jsonFrom(text)
-  if (Array.isArray(list)) return list as readonly Json[]
+  return Array.isArray(list) ? (list as readonly Json[]) : optionsFrom(options, text)
+}
+
+/** The options of a list with commas. An option that has commas itself takes several pieces of it. */
+function optionsFrom(options: readonly Json[], text: string): readonly Json[] {
+  const typed = piecesOf(text)
+  const long = options
+    .map((option) => ({ option, pieces: piecesOf(optionText(option).toLowerCase()) }))
+    .filter(({ pieces }) => pieces.length > 1)
+    .toSorted((a, b) => b.pieces.length - a.pieces.length)
+  const chosen: Json[] = []
+  for (let at = 0; at < typed.length; ) {
+    const whole = long.find(({ pieces }) =>
+      pieces.every((piece, i) => piece === typed[at + i]?.toLowerCase()),
+    )
+    chosen.push(whole?.option ?? optionFrom(options, typed[at] ?? ''))
+    at += whole?.pieces.length ?? 1
+  }
+  return chosen
+}
+
+function piecesOf(text: string): readonly string[] {
   return text
     .split(',')
     .map((each) => each.trim())
     .filter(Boolean)
-    .map((each) => optionFrom(options, each))
 }
 
 /** An option by its text comes before one by its number: options may be numbers. */

@@ -1,5 +1,13 @@
 /** The content of an artifact: checks its id and content, and joins its chunks. Writes nothing. */
-import { type ArtifactChange, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import {
+  type ArtifactChange,
+  HoldfastError,
+  invalidOption,
+  type Json,
+  type JsonObject,
+  quote,
+  shown,
+} from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import type { Redactor } from './redact.ts'
 import { issueLines } from './standard-schema.ts'
@@ -18,6 +26,24 @@ export function checkArtifactId(id: string): void {
     message: `Invalid artifact id ${quote(id)}. Use letters, digits and . _ @ + = ~ | - only, in Unicode NFC, at most ${MAX_ID_BYTES} bytes.`,
     details: { field: 'artifactId' },
   })
+}
+
+/** Refuses a name of the runtime. One that an older version wrote can be read, completed and deleted. */
+export function checkNewId(id: string): void {
+  if (!id.startsWith('~')) return
+  throw new HoldfastError('invalid-key', {
+    message: `Artifact ${quote(id)} cannot be written: ids that begin with "~" are the runtime's own. Use another id. Nothing was written.`,
+    details: { field: 'artifactId' },
+  })
+}
+
+/** Refuses what is no content of a file, and would be stored as null. */
+export function checkFileContent(method: string, content: unknown): void {
+  if (typeof content === 'string' || content instanceof Uint8Array) return
+  throw invalidOption(
+    method,
+    `takes a text or a Uint8Array, not ${shown(content)}. Write values with writeData(); wrap an ArrayBuffer: new Uint8Array(buffer)`,
+  )
 }
 
 /** Refuses values that cannot be redacted (R19): an id, or bytes that only their reader understands. */

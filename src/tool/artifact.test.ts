@@ -213,6 +213,38 @@ describe('what cannot be done', () => {
       await expect(open().all.writeFile(id, 'x')).rejects.toMatchObject({ code: 'invalid-key' })
     },
   )
+
+  it.each([undefined, null, 7, { a: 1 }, [[1]], { json: 'x' }, new ArrayBuffer(2), new Uint16Array(2)])(
+    'is a file of text or bytes, and not of %j',
+    async (content) => {
+      const { all, port } = open()
+      await all.createFile('log')
+      const error = {
+        code: 'invalid-option',
+        message: expect.stringContaining('takes a text or a Uint8Array'),
+      }
+      await expect(all.writeFile('file', content as never)).rejects.toMatchObject(error)
+      await expect(all.appendFile('log', content as never)).rejects.toMatchObject(error)
+      expect(port.entries).toHaveLength(1)
+    },
+  )
+
+  it('begins with no ~: such names are those of the runtime, as ~reply in A2A', async () => {
+    const { all, port } = open()
+    const writes = [
+      all.writeFile('~reply', 'x'),
+      all.by({ callId: 'c' }).createFile('~reply'),
+      all.writeData('~output', 1),
+      all.createDataset('~rows'),
+    ]
+    for (const write of writes)
+      await expect(write).rejects.toMatchObject({
+        code: 'invalid-key',
+        message: expect.stringMatching(/^Artifact "~\w+" cannot be written: .* Use another id\./),
+      })
+    expect(port.entries).toEqual([])
+    expect(await all.writeFile('a~1', 'x')).toMatchObject({ version: 1 })
+  })
 })
 
 describe('an artifact that is deleted', () => {

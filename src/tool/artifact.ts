@@ -19,8 +19,10 @@ import {
   type ArtifactValue,
   bytesOf,
   checkArtifactId,
+  checkFileContent,
   checkFits,
   checkKeeps,
+  checkNewId,
   joined,
   jsonOf,
 } from './artifact-content.ts'
@@ -126,13 +128,17 @@ function artifactsOf(call: CallArtifacts): Artifacts {
   return {
     writeFile: async (id, content, options = {}) => {
       checkOptions(options, { place: 'writeFile()', ...FILE })
+      checkFileContent('writeFile()', content)
       return write(id, { kind: 'file', content, options })
     },
     createFile: async (id, options = {}) => {
       checkOptions(options, { place: 'createFile()', ...FILE })
       return write(id, { kind: 'file', options })
     },
-    appendFile: (id, chunk) => append(id, 'file', chunk),
+    appendFile: async (id, chunk) => {
+      checkFileContent('appendFile()', chunk)
+      return append(id, 'file', chunk)
+    },
     writeData: async (id, value, options = {}) => {
       checkOptions(options, { place: 'writeData()', ...DATA })
       return write(id, { kind: 'data', content: { json: value }, options })
@@ -177,6 +183,7 @@ async function writeVersion(
   id: string,
   { kind, content, options }: NewVersion,
 ): Promise<ArtifactInfo> {
+  checkNewId(id)
   const before = await call.port.find(id)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options

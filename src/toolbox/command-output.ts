@@ -7,6 +7,7 @@ import { systemTimer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { type Artifacts, thrownText } from '../tool/index.ts'
 import type { OutputStream } from './process-pipes.ts'
+import { wholeCharacters } from './text-range.ts'
 
 export interface CommandOutputOptions {
   readonly artifacts: Pick<Artifacts, 'createFile' | 'appendFile' | 'complete'>
@@ -80,7 +81,7 @@ class StreamText {
 
   add(bytes: Buffer): string {
     const all = this.#undecoded.length === 0 ? bytes : Buffer.concat([this.#undecoded, bytes])
-    const complete = all.length - incompleteAtEnd(all)
+    const complete = wholeCharacters(all)
     this.#undecoded = Buffer.from(all.subarray(complete))
     return this.#keep(all.subarray(0, complete))
   }
@@ -109,16 +110,6 @@ class StreamText {
     this.#tail = (this.#tail + text.slice(room)).slice(-TAIL)
     return text
   }
-}
-
-/** The bytes at the end that begin a character and do not complete it. */
-function incompleteAtEnd(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0
-    if (byte < 0x80) return 0
-    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
-  }
-  return 0
 }
 
 /** Whole lines, unless the last one is long. */

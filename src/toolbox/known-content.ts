@@ -2,8 +2,9 @@
  * The contents of files that a conversation knows: hashes of what it has read and of what it has written, one data
  * artifact a file. So they survive a restart, and belong to this conversation alone. Knows nothing of handles.
  */
-import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+import type { JsonObject } from '../protocol/index.ts'
 import type { ToolContext } from '../tool/index.ts'
+import { storedContent } from './stored-content.ts'
 import { contentHash, type Workspace } from './workspace.ts'
 
 /** A change of a file, stored before it begins. */
@@ -34,13 +35,7 @@ export async function knownContent(
   workspace: Workspace,
   path: string,
 ): Promise<KnownContent> {
-  try {
-    const { content } = await artifacts.read(artifactId(workspace, path).id)
-    return content as KnownContent
-  } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'not-found') return {}
-    throw error
-  }
+  return (await storedContent(artifacts, artifactId(workspace, path).id)) ?? {}
 }
 
 /** Whether the conversation knows this content: it has read it, or has written it itself. */

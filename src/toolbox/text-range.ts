@@ -116,7 +116,7 @@ class Range {
 }
 
 /** The length without a UTF-8 character that is cut off at the end. */
-function wholeCharacters(bytes: Uint8Array): number {
+export function wholeCharacters(bytes: Uint8Array): number {
   const { length } = bytes
   for (let back = 1; back <= Math.min(4, length); back++) {
     const byte = bytes[length - back] as number

@@ -1,6 +1,7 @@
 /** `write_todo_list` and `read_todo_list`: a numbered checklist, kept as an artifact of the conversation. */
-import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { type Artifacts, controlTool, defineTool, jsonSchema, type Tool } from '../tool/index.ts'
+import { storedContent } from './stored-content.ts'
 
 /** The id of the artifact. Each write that changes the list makes a version. */
 export const TODO_ARTIFACT = 'todo-list'
@@ -112,11 +113,6 @@ function parseTodoList(content: string): readonly TodoItem[] {
 }
 
 async function storedItems(artifacts: Pick<Artifacts, 'read'>): Promise<readonly TodoItem[] | undefined> {
-  try {
-    const { content } = await artifacts.read(TODO_ARTIFACT)
-    return (content as { readonly items?: readonly TodoItem[] }).items
-  } catch (error) {
-    if (HoldfastError.is(error, 'not-found')) return undefined
-    throw error
-  }
+  const content = await storedContent(artifacts, TODO_ARTIFACT)
+  return (content as { readonly items?: readonly TodoItem[] } | undefined)?.items
 }

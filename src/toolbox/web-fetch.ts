@@ -11,6 +11,7 @@ import {
   toolResult,
 } from '../tool/index.ts'
 import { htmlToMarkdown } from './html-to-markdown.ts'
+import { storedContent } from './stored-content.ts'
 import { counted } from './text-range.ts'
 import type { ToolboxContext } from './toolbox-context.ts'
 import { UNTRUSTED, type WebAccess, webAccess } from './web-access.ts'
@@ -152,8 +153,6 @@ function artifactFor({ href }: URL): string {
 }
 
 async function storedPage(id: string, { artifacts }: ToolContext): Promise<string | undefined> {
-  const isStored = (await artifacts.list()).some(({ artifactId }) => artifactId === id)
-  if (!isStored) return undefined
-  const { content } = await artifacts.read(id)
+  const content = await storedContent(artifacts, id)
   return typeof content === 'string' ? content : undefined
 }

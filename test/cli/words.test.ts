@@ -94,6 +94,20 @@ describe('an answer', () => {
     expect(answerFrom(several, '["red"]')).toEqual(['red'])
   })
 
+  it('to a choice of several may have options with commas in them', () => {
+    const options = ['Paris, France', 'Lyon, France', 'Lyon', 'Nice', ',']
+    const typed = ['Paris, France', 'nice,paris,france', 'Lyon, France, Lyon', 'Paris', 'France, 4', ',']
+    const several = request('choice', { options, multiple: true })
+    expect(typed.map((text) => answerFrom(several, text))).toEqual([
+      ['Paris, France'],
+      ['Nice', 'Paris, France'],
+      ['Lyon, France', 'Lyon'],
+      ['Paris, France'],
+      ['France', 'Nice'],
+      [],
+    ])
+  })
+
   it('to a choice is also the only option that has its words', () => {
     const options = ['Les Tilleuls (Lyon)', 'Les Tilleuls (Nantes)', 'Orléans']
     const typed = ['nantes', 'tilleuls lyon', 'Orleans', 'les tilleuls', 'Nan']

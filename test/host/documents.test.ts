@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createHost } from '../../src/host/index.ts'
 import { memoryStore } from '../../src/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import { QUICK_STORES } from '../turn/kit.ts'
 
 const key = { tenant: 'acme', actor: 'ann', contextId: 'a:1' }
 
@@ -45,3 +46,33 @@ test('a document is found behind thousands of conversations that nobody here dri
   expect(await host.documents.due('job.')).toEqual([{ key, name: 'job.1' }])
   await host.shutdown()
 })
+
+test.each(QUICK_STORES)(
+  'a document of a conversation that begins anew is written again, in %s',
+  async (_, open) => {
+    const store = open()
+    const agents = { a: { model: new ScriptedModel(['Hi.', 'Hi.']) } }
+    const [host, other] = [createHost({ store, agents }), createHost({ store, agents })]
+    await (await host.send(key, 'Hello')).outcome
+    const { documents } = host
+    const old = await documents.write(await documents.read(key, 'job.1'), { value: { step: 1 }, wakeAt: 1 })
+    await host.erase(key)
+    const none = await documents.read(key, 'job.1')
+    await expect(documents.write(none, { value: { step: 2 } })).rejects.toMatchObject({ code: 'erased' })
+    await host.recreate(key)
+    expect(await documents.due('job.')).toEqual([])
+    const stale = { ...none, version: old?.version ?? 0 }
+    expect(await documents.write(stale, { value: { step: 9 } })).toBeUndefined()
+    const writes = [documents, other.documents].map((each) =>
+      each.write(none, { value: { step: 2 }, wakeAt: 1 }),
+    )
+    expect((await Promise.all(writes)).filter(Boolean)).toHaveLength(1)
+    const known = await documents.read(key, 'job.1')
+    expect(known.value).toEqual({ step: 2 })
+    expect(await documents.due('job.')).toEqual([{ key, name: 'job.1' }])
+    expect((await documents.write(known, { value: { step: 3 } }))?.value).toEqual({ step: 3 })
+    expect(await documents.names(key, 'job.')).toEqual(['job.1'])
+    await host.shutdown()
+    await other.shutdown()
+  },
+)

@@ -2,27 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { pruneContext } from '../../src/entry/operate.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
-import { createHost, type HostEvent } from '../../src/host/index.ts'
+import { createHost } from '../../src/host/index.ts'
 import { askUser, defineTool, memoryStore } from '../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
-
-const OWNER = { tenant: 'acme', actor: 'ann' }
-const key = (contextId: string, owner = OWNER) => ({ ...owner, contextId })
-
-async function collect(
-  events: AsyncIterable<HostEvent>,
-  isLast: (event: HostEvent) => boolean,
-): Promise<HostEvent[]> {
-  const seen: HostEvent[] = []
-  for await (const event of events) {
-    seen.push(event)
-    if (isLast(event)) break
-  }
-  return seen
-}
-
-const isEnd = (event: HostEvent): boolean => event.type === 'entry' && event.entry.type === 'turn.end'
+import { answering, collect, deltaText, holding, isEnd, key, OWNER, twoHosts } from './kit.ts'
 
 describe('a host', () => {
   test('opens the agent that the id names, and the first for an id without a name', async () => {
@@ -48,27 +32,21 @@ describe('a host', () => {
 
   test('runs graphs of the same store, and refuses one of another', async () => {
     const store = memoryStore()
-    const build = graph({ state: { question: value<string>(), answer: value<string>() } })
-      .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
-      .addEdge(START, 'write')
-      .addEdge('write', END)
-    const host = createHost({ store, graphs: { flow: build.compile({ store }) } })
+    const host = createHost({ store, graphs: { flow: answering(store) } })
     const { state } = await (await host.send(key('flow:1'), { question: 'why?' })).outcome
     expect(state).toEqual({ question: 'why?', answer: 'You asked: why?' })
-    expect(() => createHost({ store, graphs: { flow: build.compile() } })).toThrow('has another store')
+    expect(() => createHost({ store, graphs: { flow: answering(memoryStore()) } })).toThrow(
+      'has another store',
+    )
   })
 
   test('runs flows: a message becomes values, and the state a reply', async () => {
     const store = memoryStore()
-    const build = graph({ state: { question: value<string>(), answer: value<string>('') } })
-      .addNode('write', ({ question }) => ({ answer: `You asked: ${question}` }))
-      .addEdge(START, 'write')
-      .addEdge('write', END)
     let built = 0
     const flow = {
       build: async (of: typeof store) => {
         built += 1
-        return build.compile({ store: of })
+        return answering(of)
       },
       values: (question: string) => ({ question }),
       textOf: String,
@@ -80,7 +58,7 @@ describe('a host', () => {
     const host = createHost({
       store,
       agents: { helper: { model: new ScriptedModel(['Hello.']) } },
-      graphs: { plain: build.compile({ store }) },
+      graphs: { plain: answering(store) },
       flows: { ask: flow },
     })
     expect(host.names).toEqual(['helper', 'plain', 'ask'])
@@ -99,7 +77,7 @@ describe('a host', () => {
       code: 'wrong-kind',
       message: '"helper:9" is a conversation with an agent: send it a message, not values.',
     })
-    expect(() => createHost({ store, flows: { ask: build.compile({ store }) as never } })).toThrow(
+    expect(() => createHost({ store, flows: { ask: answering(store) as never } })).toThrow(
       'belongs to graphs',
     )
   })
@@ -127,10 +105,7 @@ describe('a host', () => {
     await (await host.send(key('a:1'), 'Hi')).outcome
     const entries = (await all).flatMap((event) => (event.type === 'entry' ? [event.entry] : []))
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1))
-    const text = (await all).flatMap((event) =>
-      event.type === 'delta' && event.event.type === 'text.delta' ? [event.event.data.text] : [],
-    )
-    expect('One two three.'.startsWith(text.join(''))).toBe(true)
+    expect('One two three.'.startsWith(deltaText(await all))).toBe(true)
     for (const { seq } of entries.slice(0, -1)) {
       const rest = await collect(host.events(key('a:1'), { since: seq }), isEnd)
       expect(rest.map((event) => event.type === 'entry' && event.entry.seq)).toEqual(
@@ -153,26 +128,17 @@ describe('a host', () => {
   })
 
   test('a turn that two callers follow streams its text once', async () => {
-    const held = Promise.withResolvers<void>()
-    const wait = defineTool({
-      name: 'wait',
-      description: 'Waits.',
-      input: z.object({}),
-      run: () => held.promise.then(() => 'waited'),
-    })
+    const { tool, call, release } = holding()
     const deltas = Array.from({ length: 20 }, (_, at) => `word ${at} `)
-    const model = new ScriptedModel([{ calls: [{ tool: 'wait', args: {} }] }, { deltas }])
-    const host = createHost({ store: memoryStore(), agents: { a: { model, tools: [wait] } } })
+    const model = new ScriptedModel([call, { deltas }])
+    const host = createHost({ store: memoryStore(), agents: { a: { model, tools: [tool] } } })
     const all = collect(host.events(key('a:1')), isEnd)
     const first = await host.send(key('a:1'), 'Wait', { key: 'same' })
     const second = await host.send(key('a:1'), 'Wait', { key: 'same' })
     for await (const { type } of second) if (type === 'tool.start') break
-    held.resolve()
+    release()
     await Promise.all([first.outcome, second.outcome])
-    const text = (await all).flatMap((event) =>
-      event.type === 'delta' && event.event.type === 'text.delta' ? [event.event.data.text] : [],
-    )
-    expect(deltas.join('').startsWith(text.join(''))).toBe(true)
+    expect(deltas.join('').startsWith(deltaText(await all))).toBe(true)
     await host.shutdown()
   })
 
@@ -211,13 +177,7 @@ describe('a host', () => {
   })
 
   test('reports the open requests once, however often the message is sent, and reads them with a full house', async () => {
-    const gate = Promise.withResolvers<void>()
-    const hold = defineTool({
-      name: 'hold',
-      description: 'Holds',
-      input: z.object({}),
-      run: () => gate.promise.then(() => 'ok'),
-    })
+    const { tool, call, release } = holding()
     const asked = { calls: [{ tool: 'ask_user', args: { question: 'Which?' } }] }
     const notices: string[] = []
     const host = createHost({
@@ -225,10 +185,7 @@ describe('a host', () => {
       maxOpen: 1,
       agents: {
         asks: { model: new ScriptedModel([asked, 'Good.']), tools: [askUser()] },
-        holds: {
-          model: new ScriptedModel([{ calls: [{ tool: 'hold', args: {} }] }, 'Done.']),
-          tools: [hold],
-        },
+        holds: { model: new ScriptedModel([call, 'Done.']), tools: [tool] },
       },
       onRequest: ({ requests }) => notices.push(...requests.map(({ prompt }) => prompt)),
     })
@@ -237,13 +194,13 @@ describe('a host', () => {
     await send()
     await until('an idle host', () => host.load.running === 0)
     expect(notices).toEqual(['Which?'])
-    const holding = await host.send(key('holds:1'), 'Hi')
+    const held = await host.send(key('holds:1'), 'Hi')
     const [open, ...others] = (await host.openRequests(OWNER)).notices
     expect(others).toEqual([])
     expect(open?.requests.map(({ prompt }) => prompt)).toEqual(['Which?'])
     expect(await host.requests(key('asks:1'))).toEqual(open?.requests)
-    gate.resolve()
-    await holding.outcome
+    release()
+    await held.outcome
     await host.shutdown()
   })
 
@@ -268,6 +225,17 @@ describe('a host', () => {
       'whileBusy of a graph or flow is always "queue"',
     )
     await expect(toGraph({ keey: 'x' })).rejects.toThrow('has no "keey". Did you mean key?')
+    for (const [options, message] of [
+      [null, 'takes options as an object, not null'],
+      [{ keey: 'x' }, 'has no "keey". Did you mean key?'],
+      [{ after: 'x' }, 'after must be a number from 0 on'],
+      [{ metadata: 5 }, 'metadata must be an object, not 5'],
+      [{ history: null }, 'history must be an object, not null'],
+    ] as const) {
+      await expect(host.send(key('a:1'), 'Hi', options as never)).rejects.toThrow(message)
+      await expect(host.answer(key('a:1'), { x: true }, options as never)).rejects.toThrow(message)
+    }
+    expect(await store.head(key('a:1'))).toBeUndefined()
     await expect(host.fork(key('a:1'), { att: 1 } as never)).rejects.toThrow('host.fork() has no "att"')
     const events = (options: object) => host.events(key('a:1'), options).next()
     await expect(events({ sinc: 1 })).rejects.toThrow('host.events() has no "sinc". Did you mean since?')
@@ -278,22 +246,13 @@ describe('a host', () => {
 
   test('bounds turns and waiting messages, and refuses the rest without storing it', async () => {
     const store = memoryStore()
-    const gate = Promise.withResolvers<void>()
-    const hold = defineTool({
-      name: 'hold',
-      description: 'Holds',
-      input: z.object({}),
-      run: () => gate.promise.then(() => 'ok'),
-    })
+    const { tool, call, release } = holding()
     const host = createHost({
       store,
       maxTurns: 1,
       maxWaiting: 1,
       agents: {
-        a: () => ({
-          model: new ScriptedModel([{ calls: [{ tool: 'hold', args: {} }] }, 'ok']),
-          tools: [hold],
-        }),
+        a: () => ({ model: new ScriptedModel([call, 'ok']), tools: [tool] }),
       },
     })
     const first = await host.send(key('a:1'), 'one')
@@ -301,7 +260,7 @@ describe('a host', () => {
     await expect(host.send(key('a:3'), 'three')).rejects.toMatchObject({ code: 'overloaded', retry: 'later' })
     expect(host.load).toMatchObject({ running: 1, waiting: 1 })
     expect(await store.head(key('a:3'))).toBeUndefined()
-    gate.resolve()
+    release()
     expect((await first.outcome).status).toBe('completed')
     expect((await (await second).outcome).status).toBe('completed')
   })
@@ -341,11 +300,7 @@ describe('a host', () => {
 
   test('refuses an erased conversation until it is recreated, by whichever host', async () => {
     const store = memoryStore()
-    const support = { model: ScriptedModel.forever('Hello.') }
-    const [one, two] = [
-      createHost({ store, agents: { support } }),
-      createHost({ store, agents: { support } }),
-    ]
+    const [one, two] = twoHosts(store)
     const talk = key('support:1')
     const status = async (host: typeof one) => (await (await host.send(talk, 'Hi')).outcome).status
     expect(await status(one)).toBe('completed')
@@ -383,11 +338,7 @@ describe('a host', () => {
 
   test('reads and cancels a conversation that another host has begun anew', async () => {
     const store = memoryStore()
-    const support = { model: ScriptedModel.forever('Hello.') }
-    const [one, two] = [
-      createHost({ store, agents: { support } }),
-      createHost({ store, agents: { support } }),
-    ]
+    const [one, two] = twoHosts(store)
     const talk = key('support:1')
     await (await one.send(talk, 'Hi')).outcome
     await two.erase(talk)
@@ -524,21 +475,15 @@ describe('a host', () => {
 
   test('shutdown releases a running turn, and another host goes on with it', async () => {
     const store = memoryStore()
-    const gate = Promise.withResolvers<void>()
-    const slow = defineTool({
-      name: 'slow',
-      description: 'Slow',
-      input: z.object({}),
-      run: () => gate.promise.then(() => 'ok'),
-    })
+    const { tool, call, release } = holding()
     const agents = (replies: ConstructorParameters<typeof ScriptedModel>[0]) => ({
-      a: { model: new ScriptedModel(replies), tools: [slow] },
+      a: { model: new ScriptedModel(replies), tools: [tool] },
     })
-    const first = createHost({ store, agents: agents([{ calls: [{ tool: 'slow', args: {} }] }]) })
+    const first = createHost({ store, agents: agents([call]) })
     const turn = await first.send(key('a:1'), 'Hi')
     await until('the tool runs', async () => (await store.head(key('a:1')))?.seq === 6)
     const down = first.shutdown()
-    gate.resolve()
+    release()
     await down
     await turn.outcome
     const second = createHost({ store, agents: agents(['Done.']) })

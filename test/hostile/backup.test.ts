@@ -1,5 +1,5 @@
 /** Copies of a file that is in use: of one moment, whole, and never in the place of something else. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -120,6 +120,20 @@ describe('a backup', () => {
       expect(await flaws(copy, new Map([[contextId, last]]))).toEqual([])
     }
     await child.kill()
+    await store.close()
+  })
+
+  it('is none of a store that was closed, or of another file that was put at its path', async () => {
+    const [path, target] = [place.path(), place.path('copy.db')]
+    const store = sqliteStore(path)
+    await post(store, keyOf('c'), 'mine')
+    for (const side of ['', '-wal', '-shm']) renameSync(`${path}${side}`, `${path}.old${side}`)
+    const other = sqliteStore(path)
+    await post(other, keyOf('c'), 'of another')
+    await expect(store.backup(target)).rejects.toMatchObject({ code: 'store-failed' })
+    await other.close()
+    await expect(other.backup(target)).rejects.toMatchObject({ code: 'store-closed' })
+    expect(existsSync(target)).toBe(false)
     await store.close()
   })
 

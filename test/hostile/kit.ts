@@ -146,6 +146,7 @@ function startChild(code: string, { args = [], uid, shell }: ChildOptions = {}):
 
 /** Where a child finds the store. */
 export const SQLITE_MODULE: string = moduleFile('store/sqlite/index.ts')
+export const REPAIR_MODULE: string = moduleFile('store/sqlite/repair/index.ts')
 export const SCHEMA_MODULE: string = programFile('src/store/sqlite/schema.ts')
 
 export function linesOf(path: string): unknown[] {

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -189,6 +190,22 @@ describe('an empty file', () => {
     truncateSync(path, 0)
     expect(await refusal(path)).toEqual(['store-corrupt'])
     expect(readFileSync(`${path}-wal`).length).toBeGreaterThan(0)
+  })
+
+  it('that is gone leaves a log that may hold all entries: SQLite would delete it', async () => {
+    const path = await crashed()
+    const log = readFileSync(`${path}-wal`)
+    renameSync(path, `${path}.old`)
+    for (const readOnly of [false, true])
+      expect(await errorOf(() => sqliteStore(path, { readOnly }))).toMatchObject({
+        code: 'store-corrupt',
+        message: expect.stringContaining(`does not exist, but its log ${path}-wal does`),
+      })
+    expect(readFileSync(`${path}-wal`)).toEqual(log)
+    renameSync(`${path}.old`, path)
+    const store = sqliteStore(path)
+    expect(await store.read(keyOf('c'))).toHaveLength(30)
+    await store.close()
   })
 })
 

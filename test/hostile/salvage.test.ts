@@ -21,7 +21,7 @@ import {
   type SalvageReport,
   salvageSqlite,
 } from '../../src/store/sqlite/repair/index.ts'
-import { codeOf, errorOf, hashOfFile, linesOf, workplace } from './kit.ts'
+import { codeOf, errorOf, hashOfFile, linesOf, REPAIR_MODULE, workplace } from './kit.ts'
 import { fill, survey } from './library.ts'
 import { keyOf, post, turn } from './talk.ts'
 
@@ -252,7 +252,39 @@ describe('a salvage', () => {
     expect(existsSync(to)).toBe(false)
     expect(leftovers(to)).toEqual([])
   })
+
+  it('that cannot copy the file says so, and not that nothing was found in it', async () => {
+    const nowhere = join(dirname(to), 'no', 'x.db')
+    for (const [source, target] of [
+      [from, nowhere],
+      [dirname(from), to],
+    ] as const)
+      expect(await errorOf(() => salvageSqlite(source, target))).toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining(`${source} could not be copied beside ${target} (E`),
+      })
+    expect((await errorOf(() => salvageSqlite(from, undefined as never))).code).toBe('invalid-option')
+    expect(leftovers(to)).toEqual([])
+  })
+
+  it.skipIf(process.platform !== 'linux')(
+    'without room for its copies says so and leaves nothing',
+    async () => {
+      const child = place.start(SALVAGE, { args: [from, to], shell: 'ulimit -S -f 20; trap "" XFSZ' })
+      expect(await child.next()).toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('the disk has room for two copies'),
+      })
+      expect(await child.exited).toBe(0)
+      expect(leftovers(to)).toEqual([])
+    },
+  )
 })
+
+const SALVAGE = `
+  import { salvageSqlite } from ${JSON.stringify(REPAIR_MODULE)}
+  await salvageSqlite(args[0], args[1]).catch(({ code, message }) => say({ code, message }))
+`
 
 describe('a check', () => {
   it('finds nothing in a whole file, also while it is in use', async () => {

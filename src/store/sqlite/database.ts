@@ -160,6 +160,16 @@ export class Database {
     })
   }
 
+  /** Throws if this was closed, or if its path leads to another file than the one that is open. */
+  checkFile(): void {
+    this.#checkOpen()
+    try {
+      if (!this.readOnly && !this.#isInPlace()) throw this.#replaced('Nothing was copied')
+    } catch (error) {
+      throw translate(error, this.path)
+    }
+  }
+
   /** Checkpoints the write-ahead log and truncates it, once no other process reads from it. */
   async emptyLog(): Promise<void> {
     this.#checkOpen()

@@ -79,6 +79,8 @@ function checkKind(path: string, { readOnly }: OpenOptions): void {
         path,
         'cannot be opened: its folder does not exist. Create the folder first',
       )
+    if (log > 0)
+      throw failed('store-corrupt', path, `does not exist, but its log ${path}-wal does. ${LOG_ALONE}`)
     if (!readOnly) return
     throw failed('not-found', path, 'does not exist. Open it without readOnly to begin a new one')
   }
@@ -87,7 +89,7 @@ function checkKind(path: string, { readOnly }: OpenOptions): void {
   checkSize(path, stat.size, log)
 }
 
-/** SQLite treats a file that is too short as new, overwrites it and deletes the log. */
+/** SQLite treats a file that is too short as new, as it does a missing one, overwrites it and deletes the log. */
 function checkSize(path: string, size: number, log: number): void {
   if (size === 0 && log > 0)
     throw failed('store-corrupt', path, `is empty, but its log ${path}-wal is not. ${UNTOUCHED}`)
@@ -134,6 +136,8 @@ function sizeOf(path: string): number {
 }
 
 const SMALLEST_PAGE = 512
+const LOG_ALONE =
+  'It may hold what was written last, and nothing was changed: put the file back beside it, or move it away to begin a new store'
 const UNTOUCHED =
   'Nothing was changed: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair'
 

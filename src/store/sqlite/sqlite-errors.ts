@@ -100,10 +100,7 @@ function verdict(primaryCode: number, error: SqliteError): Verdict {
         retry: 'later',
       }
     case READONLY:
-      return {
-        name: 'store-read-only',
-        text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
-      }
+      return notWritable(reason)
     case FULL:
       return {
         name: 'store-full',
@@ -134,15 +131,17 @@ function verdict(primaryCode: number, error: SqliteError): Verdict {
 
 function systemVerdict({ message }: Error): Verdict {
   const [reason = ''] = message.split(',')
-  if (/^(EACCES|EPERM|EROFS)\b/.test(message)) {
-    return {
-      name: 'store-read-only',
-      text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
-    }
-  }
+  if (/^(EACCES|EPERM|EROFS)\b/.test(message)) return notWritable(reason)
   return {
     name: 'store-failed',
     text: `cannot be opened (${reason}). Check the path and that this user may use it.`,
+  }
+}
+
+function notWritable(reason: string): Verdict {
+  return {
+    name: 'store-read-only',
+    text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
   }
 }
 

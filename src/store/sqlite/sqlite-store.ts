@@ -318,6 +318,7 @@ class FileStore implements SqliteStore {
   async backup(target: string): Promise<void> {
     if (typeof target !== 'string' || target === '')
       throw invalidOption('backup()', `needs the path of the copy, not ${shown(target)}`)
+    this.#db.checkFile()
     await backupFile(this.#file, target)
   }
 

@@ -66,8 +66,7 @@ export function append(
   if (decision.kind === 'refused') throw decision.error
   if (decision.kind === 'repeated')
     return repeatedReceipt(db, context as ContextRow, { request, ...(earlier as Stored) })
-  const { head } = decision
-  const { entries } = decision
+  const { head, entries } = decision
   const shared = isShared(encoded, request)
   let target = context
   if (entries.length > 0) {

@@ -44,16 +44,16 @@ export class DamagedFile {
     this.#path = path
   }
 
-  /** Copies the file to `path` and opens the most readable copy; undefined if nothing is readable. */
+  /** Copies the file to `path` and opens the most readable copy; undefined if nothing is readable. Throws if it cannot be copied. */
   static async open(from: string, path: string): Promise<DamagedFile | undefined> {
-    const copied = await openCopy(() => copyBySqlite(from, path), path)
+    const copied = await openCopy(() => copyBySqlite(from, path), path).catch(() => undefined)
     if (copied !== undefined && copied.#hasOwnTables() && copied.#readable() > 0) return copied
     copied?.close()
     let best: { readonly start: FileStart; readonly readable: number } | undefined
     for (const start of FILE_STARTS) {
       const file = await openCopy(() => copyWithStart(from, path, start), path)
-      const readable = file === undefined ? 0 : file.#readable()
-      file?.close()
+      const readable = file.#readable()
+      file.close()
       if (readable > (best?.readable ?? 0)) best = { start, readable }
     }
     return best && openCopy(() => copyWithStart(from, path, best.start), path)
@@ -168,14 +168,14 @@ export class DamagedFile {
   }
 }
 
-async function openCopy(copy: () => Promise<void> | void, path: string): Promise<DamagedFile | undefined> {
+async function openCopy(copy: () => Promise<void> | void, path: string): Promise<DamagedFile> {
   removeFile(path)
   try {
     await copy()
     return new DamagedFile(new DatabaseSync(path), path)
-  } catch {
+  } catch (error) {
     removeFile(path)
-    return undefined
+    throw error
   }
 }
 

@@ -9,7 +9,9 @@ import {
   type Entry,
   type EntryData,
   HoldfastError,
+  invalidOption,
   keyText,
+  shown,
 } from '../../../protocol/index.ts'
 import { derivationsByType, STANDARD_DERIVATIONS } from '../../derive.ts'
 import { hashOf } from '../../encode.ts'
@@ -51,12 +53,20 @@ export interface SalvagedConversation {
  * have open. Needs disk space for two copies, which have temporary names until they are complete.
  */
 export async function salvageSqlite(from: string, to: string): Promise<SalvageReport> {
+  for (const path of [from, to])
+    if (typeof path !== 'string' || path === '')
+      throw invalidOption('salvageSqlite()', `needs the paths of both files, not ${shown(path)}`)
   const rest = `${to}.rest.jsonl`
   if (existsSync(rest))
     throw refused('exists', `${rest} exists already and was left as it is. Choose a new path`)
   if (!existsSync(from))
     throw refused('not-found', `${from} does not exist. Give the path of the damaged file`)
-  const damaged = await DamagedFile.open(from, ownName(to, 'damaged'))
+  const damaged = await DamagedFile.open(from, ownName(to, 'damaged')).catch((error: Error) => {
+    throw refused(
+      'store-failed',
+      `${from} could not be copied beside ${to} (${error.message.split(',')[0]}); it was left as it is. Check both paths, and that the disk has room for two copies`,
+    )
+  })
   if (damaged === undefined)
     throw refused(
       'store-corrupt',
@@ -265,6 +275,9 @@ function lostRanges(found: readonly Rows[], stored: ContextRow | undefined): { f
   return ranges
 }
 
-function refused(code: 'exists' | 'not-found' | 'store-corrupt', why: string): HoldfastError {
+function refused(
+  code: 'exists' | 'not-found' | 'store-corrupt' | 'store-failed',
+  why: string,
+): HoldfastError {
   return new HoldfastError(code, { message: `${why}.` })
 }
