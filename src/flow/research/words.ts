@@ -67,10 +67,13 @@ export function isFigure(word: string): boolean {
   return /^\d/.test(word) && !/\p{L}/u.test(word)
 }
 
+/** Thousands. `0.125` and `1998.125` are none. */
+const GROUPS = /^[1-9]\d{0,2}([,.\u00a0\u202f])\d{3}(?:\1\d{3})*(?!\d)/
+
 /** `1,200` and `1 200` are 1200; `87,2` is 87.2. */
 function figureOf(text: string): string {
   return text
-    .replaceAll(/[,.\u00a0\u202f](?=\d{3}(?:\D|$))/g, '')
+    .replace(GROUPS, (groups) => groups.replaceAll(/\D/g, ''))
     .replaceAll(',', '.')
     .replace(/^0+(?=\d)/, '')
 }

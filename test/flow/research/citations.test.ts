@@ -70,6 +70,21 @@ describe('a claim', () => {
     expect(claims.map(({ verdict }) => verdict)).toEqual(['supported'])
   })
 
+  test.each([
+    ['It was opened on 12.03.2021 [1].', 'on 12.03.2021', 'supported'],
+    ['It was opened on 12.03.2021 [1].', 'on 12 March 2021', 'supported'],
+    ['It was opened on 12.03.2021 [1].', 'on 15.09.2022', 'unsupported'],
+    ['It was opened in 2021 [1].', 'on 15.09.2021', 'supported'],
+    ['It was opened with version 1.2.3 [1].', 'with version 4.5.6', 'unsupported'],
+    ['It was opened by 0.125 mm [1].', 'by 0,125 mm', 'supported'],
+    ['It was opened by 125 mm [1].', 'by 0.125 mm', 'unsupported'],
+    ['It was opened by 1,234.567 m [1].', 'by 1234.567 m', 'supported'],
+  ])('%s beside a source that says %s is %s', (text, opened, verdict) => {
+    const [first] = evidence as readonly [Evidence]
+    const { claims } = readAnswer(text, [{ ...first, text: `It was opened ${opened}.` }])
+    expect(claims.map((claim) => claim.verdict)).toEqual([verdict])
+  })
+
   test('may name what another passage of its document, its title, its page or its file names', () => {
     const [first, second] = evidence as readonly [Evidence, Evidence]
     const cited = {
