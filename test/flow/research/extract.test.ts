@@ -172,6 +172,15 @@ describe('nothing is quoted', () => {
     expect(quoted(question, station)).toEqual([])
   })
 
+  it.each([
+    'Which dentist did Marie Curie see in Paris?',
+    'What is the title of the dentist of Marie Curie in Paris?',
+  ])('of a passage in another language that has but the names: %s', (question) => {
+    const life = 'Marie Curie est née à Varsovie. Elle a étudié la physique à Paris, et ce titre est le sien.'
+    expect(quoted(question, { 'Vie de Marie Curie': life })).toEqual([])
+    expect(quoted('What did Marie Curie study in Paris?', { 'Vie de Marie Curie': life })).toHaveLength(1)
+  })
+
   it('and the words that are missing are named, with the nearest statement', () => {
     const [open] = read('What is the salary of the captain?', station).open
     expect(open?.lacking).toEqual(['captain'])
@@ -307,6 +316,7 @@ describe('a conflict', () => {
   })
 
   it.each([
+    ['the same weight', 'How heavy is the weight?', 'The weight is 0.125 kg.', 'The weight is 125 g.'],
     ['the same length', 'How long is the rope?', 'The rope is 20 m long.', 'The rope is 2000 cm long.'],
     [
       'the same day',
