@@ -136,6 +136,19 @@ test('numbers that no source has are removed and reported, the others are number
   ])
 })
 
+test('a quote has the sentences of all claims that cite its source, as they stand in the passage', () => {
+  const text =
+    'The quay is old. The harbour is 4 metres deep. It has a crane.\nThe master is Anna Reid. A boat sank.'
+  const [first] = evidence as readonly [Evidence]
+  const answer =
+    '- The master is Anna Reid [1].\n- The harbour is 4 metres deep [1].\n\n## Sources\n\n[1] Report A, page 7'
+  const items = [{ ...first, text }]
+  const { sources } = writeAnswer(readAnswer(answer, items), { evidence: items, marks })
+  expect(sources.map(({ quote }) => quote)).toEqual([
+    'The harbour is 4 metres deep. It has a crane. The master is Anna Reid.',
+  ])
+})
+
 test('a list of the sources at the end of an answer is supported by them: their titles, files and pages', () => {
   const { text, claims } = check(
     'The gate opens 2 hours before high tide [3].\n\n## Sources\n\n[3] Report C, page 9\n[3] 3.pdf, page 9\n[3] Report C, page 8',
