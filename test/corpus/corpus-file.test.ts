@@ -209,7 +209,7 @@ describe('the file', () => {
     }
     subscribe('child_process', listener)
     const adding = ['a.html', 'b.html'].map((source) => corpus.add([{ source, content: `<p>${source}` }]))
-    for (const each of adding) await expect(each).rejects.toMatchObject({ code: 'store-closed' })
+    await Promise.all(adding.map((each) => expect(each).rejects.toMatchObject({ code: 'store-closed' })))
     unsubscribe('child_process', listener)
     await Promise.all(closing)
     expect(started.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
