@@ -30,9 +30,9 @@ interface AnswerLine {
   readonly parts: readonly (string | Claim)[]
 }
 
-const CITATION = /\[\^?(\d+(?:\s*[-–,;]\s*\^?\d+)*)\](?:\([^)\s]*\))?/g
+const CITATION = /\[\^?(\d+(?:\s*[-–,;]\s*\^?\d+)*)\](?:\([^)\s]{0,1000}\))?/g
 /** Citations after the end of their sentence. */
-const LATE = /([.!?…])[ \t]*((?:\[\^?\d+(?:\s*[-–,;]\s*\^?\d+)*\](?:\([^)\s]*\))?[ \t]*)+)/g
+const LATE = /([.!?…])[ \t]*((?:\[\^?\d+(?:\s*[-–,;]\s*\^?\d+)*\](?:\([^)\s]{0,1000}\))?[ \t]*)+)/g
 const PREFIX = /^\s*(?:[-*+]\s+|\d+[.)]\s+|>\s+)*/
 /** Sentences that say that something is not there claim nothing about the world. */
 const ABSENCE =
