@@ -2,12 +2,13 @@
 import { LimitedProcess, ProcessFailure } from '../base/index.ts'
 import type { DocumentReply, DocumentRequest, ProcessFormat } from './document-process.ts'
 import { DocumentError, type DocumentFile, type DocumentLimits, type ParsedDocument } from './parser.ts'
+import { Slots } from './slots.ts'
 
 export class DocumentProcess {
   readonly #limits: Required<DocumentLimits>
   readonly #process: LimitedProcess
   readonly #closing = new AbortController()
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Slots(1)
 
   constructor(limits: Required<DocumentLimits>) {
     const { megabytes, timeoutMs } = limits
@@ -21,9 +22,9 @@ export class DocumentProcess {
 
   /** Rejects with a `DocumentError`, or with the reason of the signal. */
   parse(format: ProcessFormat, file: DocumentFile): Promise<ParsedDocument> {
-    const result = this.#last.then(() => this.#parse(format, file))
-    this.#last = result.catch(() => undefined)
-    return result
+    const signals = [this.#closing.signal, ...(file.signal === undefined ? [] : [file.signal])]
+    const signal = AbortSignal.any(signals)
+    return this.#turns.run(() => this.#parse(format, { ...file, signal }), signal)
   }
 
   async #parse(format: ProcessFormat, file: DocumentFile): Promise<ParsedDocument> {
@@ -33,7 +34,7 @@ export class DocumentProcess {
     } catch (error) {
       // Memory that an earlier document has left behind is no fault of this one.
       const isFair = !isUsed || !(error instanceof DocumentError) || error.code !== 'too-complex'
-      if (isFair || this.#closing.signal.aborted) throw error
+      if (isFair) throw error
       return this.#attempt(format, file)
     }
   }
@@ -43,8 +44,7 @@ export class DocumentProcess {
     const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const request: DocumentRequest = { format, bytes: plain, limits: this.#limits }
     try {
-      const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
-      const reply = await this.#process.ask<DocumentReply>(request, AbortSignal.any(signals))
+      const reply = await this.#process.ask<DocumentReply>(request, signal)
       if (!('code' in reply)) return reply
       // The process may be full.
       if (reply.code === 'too-complex') await this.#process.close()
@@ -70,6 +70,7 @@ export class DocumentProcess {
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#process.close()
-    await this.#last
+    // Another one may have been about to start.
+    await this.#turns.run(async () => {})
   }
 }

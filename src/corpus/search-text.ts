@@ -1,7 +1,7 @@
 /** Words of queries and of the index: how a text is prepared for full-text search. Knows no index. */
 
 /** Scripts that are written without spaces: every character is a word of the index. U+30FC lengthens a vowel of Katakana. */
-const UNSPACED = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
+export const UNSPACED: string = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
 const UNSPACED_CHARACTER = new RegExp(String.raw`${UNSPACED}\p{M}*`, 'gu')
 const WORD = new RegExp(String.raw`(?:${UNSPACED}\p{M}*)+|(?:(?!${UNSPACED})[\p{L}\p{N}\p{M}])+`, 'gu')
 const IS_UNSPACED = new RegExp(`^${UNSPACED}`, 'u')

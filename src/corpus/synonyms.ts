@@ -136,7 +136,10 @@ const byWord = new Map<string, Set<string>>()
 for (const group of SYNONYMS)
   for (const word of group) byWord.set(word, new Set([...(byWord.get(word) ?? [word]), ...group]))
 
-/** The word itself, and the words that say the same. */
+const MARKS = /\p{M}/gu
+
+/** The word itself, and the words that say the same, whatever its accents: `coûte` and `prix`. */
 export function synonymsOf(word: string): readonly string[] {
-  return [...(byWord.get(word) ?? [word])]
+  const plain = word.normalize('NFD').replaceAll(MARKS, '')
+  return [...new Set([word, ...(byWord.get(plain) ?? [])])]
 }

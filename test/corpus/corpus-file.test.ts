@@ -59,6 +59,26 @@ describe('the file', () => {
     },
   )
 
+  it.skipIf(process.platform === 'win32')('may be replaced while a call waits for the model', async () => {
+    const path = join(temporaryFolder(), 'corpus.db')
+    const [asked, answer] = [gate(), gate()]
+    const embedding: EmbeddingModel = {
+      ...{ provider: 'test', modelId: 'slow' },
+      doEmbed: async ({ values }) => {
+        asked.resolve()
+        await answer.promise
+        return { embeddings: values.map(() => [1, 0]) }
+      },
+    }
+    const corpus = openCorpus({ embedding }, path)
+    const adding = corpus.add([{ source: 'kelp.txt', content: KELP }])
+    await asked.promise
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file)
+    expect(await corpus.documents()).toEqual([])
+    answer.resolve()
+    expect((await adding).added).toHaveLength(1)
+  })
+
   it('may be opened for reading only, if it is there', async () => {
     const path = join(temporaryFolder(), 'corpus.db')
     expect(() => openCorpus({ readOnly: true }, path)).toThrow('There is no corpus at')
@@ -209,7 +229,7 @@ describe('the file', () => {
     }
     subscribe('child_process', listener)
     const adding = ['a.html', 'b.html'].map((source) => corpus.add([{ source, content: `<p>${source}` }]))
-    for (const each of adding) await expect(each).rejects.toMatchObject({ code: 'store-closed' })
+    await Promise.all(adding.map((each) => expect(each).rejects.toMatchObject({ code: 'store-closed' })))
     unsubscribe('child_process', listener)
     await Promise.all(closing)
     expect(started.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])

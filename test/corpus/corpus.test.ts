@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { DocumentError, type Parser } from '../../src/corpus/parser.ts'
 import { filled, found, KELP, MOORING, openCorpus, TIDE, temporaryFolder, withoutPrivileges } from './kit.ts'
 import { pdfOf } from './pdf-of.ts'
@@ -94,6 +94,13 @@ describe('a search', () => {
     for (const query of same) expect([query, await found(corpus, query)]).toEqual([query, ['a.txt']])
     for (const query of others)
       expect([query, await found(corpus, query, { minScore: 0 })]).toEqual([query, []])
+  })
+
+  it('knows words that say the same, with accents or without', async () => {
+    const corpus = openCorpus()
+    await corpus.add([{ source: 'visite.txt', content: 'Le prix de la visite est de huit euros.' }])
+    expect(await found(corpus, 'Combien coute une entree ?')).toEqual(['visite.txt'])
+    expect(await found(corpus, 'Combien coûte une entrée ?')).toEqual(['visite.txt'])
   })
 
   it('gives a whole question in a script without spaces the score 1, and finds no other word', async () => {
@@ -551,6 +558,25 @@ describe('a document that takes too much', () => {
     })
     await expect(adding).rejects.toThrow('enough')
     expect((await corpus.add([{ source: 'good.html', content: `<p>${KELP}` }])).added).toHaveLength(1)
+  })
+
+  it('is not waited for by an aborted call', async () => {
+    const corpus = openCorpus()
+    const slow = new AbortController()
+    const first = corpus.add([{ source: 'deep.html', content: '<div>'.repeat(100_000) }], {
+      signal: slow.signal,
+    })
+    const isFirstEnded = vi.fn()
+    void first.catch(() => undefined).then(isFirstEnded)
+    const second = new AbortController()
+    const waiting = corpus.add([{ source: 'good.html', content: `<p>${KELP}` }], {
+      signal: second.signal,
+      onProgress: () => setImmediate(() => second.abort(new Error('enough'))),
+    })
+    await expect(waiting).rejects.toThrow('enough')
+    expect(isFirstEnded).not.toHaveBeenCalled()
+    slow.abort(new Error('over'))
+    await expect(first).rejects.toThrow('over')
   })
 
   it('of Word is measured by its text, not by its styles', async () => {

@@ -48,6 +48,22 @@ function kindsOf(messages: readonly Message[]): string[] {
   })
 }
 
+test('a completion of your own may take data, which is the answer as JSON', async () => {
+  const completion = defineTool({
+    name: 'attempt_completion',
+    description: 'Ends the task.',
+    input: z.object({ result: z.object({ sum: z.number() }) }),
+    run: () => 'accepted',
+  })
+  const model = new ScriptedModel([
+    '1. Add.',
+    calls(call('attempt_completion', { result: { sum: 3 } })),
+    verdict(true),
+  ])
+  const { ended, finalAnswer } = await agentOf({ model, tools: [completion] }).run('Add 1 and 2')
+  expect([ended, finalAnswer]).toEqual(['verified', '{"sum":3}'])
+})
+
 test('a write waits for a person, and the answer goes on to the verification', async () => {
   const agent = agentOf()
   const waiting = await agent.run('Write a script that greets', { contextId: 't' })

@@ -4,7 +4,6 @@ import type * as Sqlite from 'node:sqlite'
 import { HoldfastError } from '../../protocol/index.ts'
 
 export type DatabaseSync = Sqlite.DatabaseSync
-export type SqlValue = Sqlite.SQLInputValue
 
 export function loadSqlite(): typeof Sqlite {
   try {

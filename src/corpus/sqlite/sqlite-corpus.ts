@@ -190,12 +190,10 @@ class FileCorpus implements SqliteCorpus {
   async #embedMissing({ signal, onProgress }: AddOptions): Promise<void> {
     const { embedding } = this.#options
     if (embedding === undefined) return
-    await this.#attempt((db) =>
-      embedMissing(db, embedding, {
-        ...(signal === undefined ? {} : { signal }),
-        onProgress: (done, total) => onProgress?.({ phase: 'embeddings', done, total }),
-      }),
-    )
+    await embedMissing((work) => this.#query(work), embedding, {
+      ...(signal === undefined ? {} : { signal }),
+      onProgress: (done, total) => onProgress?.({ phase: 'embeddings', done, total }),
+    })
   }
 
   async remove(id: string): Promise<CorpusDocument | undefined> {
@@ -281,16 +279,6 @@ class FileCorpus implements SqliteCorpus {
     try {
       return this.#file.use(work)
     } catch (error) {
-      throw translate(error, this.path)
-    }
-  }
-
-  async #attempt<T>(work: (db: DatabaseSync) => Promise<T>): Promise<T> {
-    this.#checkOpen()
-    try {
-      return await this.#file.use(work)
-    } catch (error) {
-      this.#checkOpen()
       throw translate(error, this.path)
     }
   }

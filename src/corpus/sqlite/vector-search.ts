@@ -32,22 +32,21 @@ export interface EmbedOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
+/** Runs work on the connection to the file, which may be another one for each piece of work. */
+export type Query = <T>(work: (db: DatabaseSync) => T) => T
+
 /** Embeds every passage without a vector of this model. Each batch is stored, so an interrupted call is not lost. */
 export async function embedMissing(
-  db: DatabaseSync,
+  query: Query,
   model: EmbeddingModel,
   { signal, onProgress }: EmbedOptions,
 ): Promise<void> {
   const id = embeddingId(model)
   const size = await batchSize(model)
-  const where = 'WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage = p.id AND v.model = ?)'
-  const { total } = db.prepare(`SELECT count(*) AS total FROM passage p ${where}`).get(id) as {
-    total: number
-  }
-  const next = db.prepare(`SELECT p.id, p.text FROM passage p ${where} AND p.id > ? ORDER BY p.id LIMIT ?`)
+  const total = query((db) => countMissing(db, id))
   let last = 0
   for (let done = 0; ; ) {
-    const batch = next.all(id, last, size) as unknown as readonly Missing[]
+    const batch = query((db) => nextMissing(db, id, { last, size }))
     if (batch.length === 0) return
     onProgress?.(done, Math.max(total, done + batch.length))
     const vectors = await embed(
@@ -55,10 +54,27 @@ export async function embedMissing(
       batch.map(({ text }) => text),
       signal,
     )
-    writeVectors(db, id, { batch, vectors })
+    query((db) => writeVectors(db, id, { batch, vectors }))
     last = batch.at(-1)?.id ?? last
     done += batch.length
   }
+}
+
+const MISSING =
+  'FROM passage p WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage = p.id AND v.model = ?)'
+
+function countMissing(db: DatabaseSync, model: string): number {
+  const { total } = db.prepare(`SELECT count(*) AS total ${MISSING}`).get(model) as { total: number }
+  return total
+}
+
+function nextMissing(
+  db: DatabaseSync,
+  model: string,
+  { last, size }: { readonly last: number; readonly size: number },
+): readonly Missing[] {
+  const next = db.prepare(`SELECT p.id, p.text ${MISSING} AND p.id > ? ORDER BY p.id LIMIT ?`)
+  return next.all(model, last, size) as unknown as readonly Missing[]
 }
 
 interface Embedded {

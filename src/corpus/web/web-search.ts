@@ -13,8 +13,8 @@ import {
   shown,
 } from '../../protocol/index.ts'
 import type { WebPage, WebQuery, WebSearch } from '../port.ts'
+import { Slots } from '../slots.ts'
 import { type PageReading, readPage, shortened } from './read-page.ts'
-import { Slots } from './slots.ts'
 import { askVendor, failed, type Hit, type Vendor } from './vendor.ts'
 
 export interface WebSearchOptions

@@ -1,5 +1,5 @@
 /** The rounds of a task's conversation, read from its messages: each message of the person begins one. */
-import { type Message, replyText, type UserContent } from '../../protocol/index.ts'
+import { type Json, type Message, replyText, type UserContent } from '../../protocol/index.ts'
 import { COMPLETION } from './state.ts'
 
 /** The most earlier rounds in a prompt, and the most characters of each of their texts. */
@@ -59,11 +59,17 @@ function completion(messages: readonly Message[]): string | undefined {
       ? []
       : message.content.flatMap((part) =>
           part.type === 'tool-call' && part.tool === COMPLETION
-            ? [(part.args as { readonly result?: unknown } | null)?.result]
+            ? [(part.args as { readonly result?: Json } | null)?.result]
             : [],
         ),
   )
-  return results.findLast((result) => typeof result === 'string')
+  const last = results.findLast((result) => result !== undefined)
+  return last === undefined ? undefined : jsonText(last)
+}
+
+/** A text as it is; other values as JSON. */
+export function jsonText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The text of a message; a file by its name. */

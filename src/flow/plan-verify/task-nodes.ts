@@ -3,7 +3,13 @@ import { modelNode, pendingCalls, type ToolNodeConfig, toolNode } from '../../ag
 import type { NodeContext, UpdateOf } from '../../graph/index.ts'
 import type { Plugin } from '../../hook/index.ts'
 import { type ModelOptions, tokenCounter } from '../../model/index.ts'
-import { type Message, replyText, type ToolCallPart, type ToolResultPart } from '../../protocol/index.ts'
+import {
+  type Json,
+  type Message,
+  replyText,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../../protocol/index.ts'
 import type { Tool } from '../../tool/index.ts'
 import { TODO_ARTIFACT } from '../../toolbox/index.ts'
 import type { ModelChoice } from '../../turn/index.ts'
@@ -12,7 +18,7 @@ import { type Criterion, type CriterionResult, runCriteria } from './criteria.ts
 import { fitPrompt } from './fit-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import { type PromptNode, type Prompts, type PromptValues, VERDICT_FORM } from './prompts.ts'
-import { earlierRounds, newestRound, VERIFICATION } from './rounds.ts'
+import { earlierRounds, jsonText, newestRound, VERIFICATION } from './rounds.ts'
 import { attemptOf, COMPLETION, type TaskState as State, type TaskChannels } from './state.ts'
 import { fittingTrace } from './trace-text.ts'
 import { feedbackOf, type Verdict, verdictIn } from './verdict.ts'
@@ -112,11 +118,12 @@ async function runTools(
   const added = await context.run('', toolNode({ tools, plugins, ...ids }), messages)
   const results = added.flatMap((message) => (message.role === 'tool' ? message.content : []))
   const completion = lastOk(COMPLETION, calls, results)
-  const answer = (completion?.call.args as { readonly result?: unknown } | undefined)?.result
+  const answer = (completion?.call.args as { readonly result?: Json } | undefined)?.result
   const todo = (lastOk(TODO, calls, results)?.result.output as { readonly list?: unknown } | undefined)?.list
   return {
     messages: added,
-    ...(typeof answer === 'string' ? { finalAnswer: answer } : {}),
+    // A completion of your own may take data.
+    ...(answer === undefined ? {} : { finalAnswer: jsonText(answer) }),
     ...(typeof todo === 'string' ? { todoList: todo } : {}),
   }
 }

@@ -1,6 +1,6 @@
 /** The messages of a run as numbered steps: whole for the verifier, shortened for people. */
-import type { AssistantPart, Json, Message, ToolResultPart } from '../../protocol/index.ts'
-import { contentText } from './rounds.ts'
+import type { AssistantPart, Message, ToolResultPart } from '../../protocol/index.ts'
+import { contentText, jsonText } from './rounds.ts'
 
 export interface TraceTextOptions {
   /** The most characters of a text, and of arguments. Default: all. */
@@ -11,10 +11,13 @@ export interface TraceTextOptions {
   readonly label?: (tool: string) => string
 }
 
+/** A step cannot be forged by a text whose lines end otherwise. */
+const LINE_END = /\r\n?|[\n\u2028\u2029]/g
+
 /** One numbered line for each text, call and result, in their order; further lines of a text are indented. */
 export function traceText(messages: readonly Message[], options: TraceTextOptions = {}): string {
   const lines = messages.flatMap((message) => linesOf(message, options))
-  return lines.map((line, at) => `${at + 1}. ${line.replaceAll('\n', '\n   ')}`).join('\n')
+  return lines.map((line, at) => `${at + 1}. ${line.replaceAll(LINE_END, '\n   ')}`).join('\n')
 }
 
 /** The whole trace, or, if it is longer than `most` characters, one whose texts and results are shortened until it fits. */
@@ -46,10 +49,6 @@ function resultLine(
   { results, label = plain }: TraceTextOptions,
 ): string {
   return `result of ${label(tool)}${tool} (${status}): ${shortened(jsonText(output), results)}`
-}
-
-function jsonText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function plain(): string {

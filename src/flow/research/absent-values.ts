@@ -1,6 +1,6 @@
 /** Figures and names of a claim that its sources do not have: it cannot come from them. Pure. */
 import type { Evidence } from './evidence.ts'
-import { namesIn, numbersIn } from './values.ts'
+import { isDotted, namesIn, numbersIn } from './values.ts'
 import { contentStems, isFigure, languageOf, sharedStems, stemOf, tokensOf } from './words.ts'
 
 /** True if no source has one of the figures: in its text, what leads to it, its title, its page or its file. */
@@ -11,7 +11,10 @@ export function lacksFigure(claim: string, sources: readonly Evidence[]): boolea
   return figures.some(({ word, start, text }) => {
     // `1.2 million` is 1,200,000.
     const next = claim.slice(start + text.length).match(/^\s*\p{L}+/u)?.[0] ?? ''
-    return ![...numbersIn(`${word}${next}`)].some((value) => given.has(value))
+    const values = [...numbersIn(`${word}${next}`)]
+    return isDotted(word)
+      ? !values.every((value) => given.has(value))
+      : !values.some((value) => given.has(value))
   })
 }
 

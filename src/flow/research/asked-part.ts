@@ -123,11 +123,13 @@ function hasCode({ stems }: Statement, { names }: AskedPart): boolean {
   return names.some((name) => /^\p{L}+\d+$/u.test(name) && stems.includes(name))
 }
 
-/** Words of another language are seldom alike: the names must be, and some of the rest. */
-function isForeignMatch({ window }: Statement, { names, required, measures, light }: AskedPart): boolean {
-  return (
-    names.length > 0 && shareCovered([...names, ...required, ...measures, ...light], window) >= FOREIGN_SHARE
-  )
+/** Words of another language are seldom alike: the names must be, and some of the rest, which no names make up for. */
+function isForeignMatch({ window }: Statement, part: AskedPart): boolean {
+  const { names, required, predicates, measures, light } = part
+  const others = [...required, ...measures, ...light]
+  const asked = others.length === 0 ? predicates : others
+  const isSaid = asked.length === 0 || coveredStems(asked, window).length > 0
+  return names.length > 0 && isSaid && shareCovered([...names, ...others], window) >= FOREIGN_SHARE
 }
 
 export function shareCovered(wanted: readonly string[], given: readonly string[]): number {

@@ -30,9 +30,9 @@ interface AnswerLine {
   readonly parts: readonly (string | Claim)[]
 }
 
-const CITATION = /\[\^?(\d+(?:\s*[-–,;]\s*\^?\d+)*)\](?:\([^)\s]*\))?/g
+const CITATION = /\[\^?(\d+(?:\s*[-–,;]\s*\^?\d+)*)\](?:\([^)\s]{0,1000}\))?/g
 /** Citations after the end of their sentence. */
-const LATE = /([.!?…])[ \t]*((?:\[\^?\d+(?:\s*[-–,;]\s*\^?\d+)*\](?:\([^)\s]*\))?[ \t]*)+)/g
+const LATE = /([.!?…])[ \t]*((?:\[\^?\d+(?:\s*[-–,;]\s*\^?\d+)*\](?:\([^)\s]{0,1000}\))?[ \t]*)+)/g
 const PREFIX = /^\s*(?:[-*+]\s+|\d+[.)]\s+|>\s+)*/
 /** Sentences that say that something is not there claim nothing about the world. */
 const ABSENCE =
@@ -228,17 +228,28 @@ function marked({ text, cited, verdict }: Claim, order: readonly number[], marks
   return verdict === 'supported' ? renumbered : `${renumbered} ${marks[verdict]}`
 }
 
-const MOST_QUOTE = 300
+/** A passage of the default length. */
+const MOST_QUOTE = 512
 
-/** The quote is the sentence of the passage that has most of the words of the claims that cite it. */
+/** Each claim that cites the passage has a sentence with most of its words: all from the first of them to the last. */
+function quoteOf({ number, text }: Evidence, claims: readonly Claim[]): string {
+  const sentences = sentencesOf(text)
+  const given = sentences.map(contentStems)
+  const places = claims.flatMap((claim) => {
+    const wanted = claim.cited.includes(number) ? contentStems(withoutCitations(claim.text)) : []
+    const shared = given.map((stems) => sharedStems(wanted, stems).length)
+    const most = Math.max(...shared)
+    return most > 0 ? [shared.indexOf(most)] : []
+  })
+  const [first, last] = places.length === 0 ? [0, 0] : [Math.min(...places), Math.max(...places)]
+  return sentences
+    .slice(first, last + 1)
+    .join(' ')
+    .slice(0, MOST_QUOTE)
+    .toWellFormed()
+}
+
 function sourceOf(item: Evidence, number: number, claims: readonly Claim[]): Source {
-  const said = claims
-    .filter(({ cited }) => cited.includes(item.number))
-    .map(({ text }) => withoutCitations(text))
-  const wanted = contentStems(said.join(' '))
-  const [best = item.text] = sentencesOf(item.text).toSorted(
-    (a, b) => sharedStems(wanted, contentStems(b)).length - sharedStems(wanted, contentStems(a)).length,
-  )
   return {
     number,
     kind: item.kind,
@@ -247,7 +258,7 @@ function sourceOf(item: Evidence, number: number, claims: readonly Claim[]): Sou
     title: item.title,
     source: item.source,
     page: item.page,
-    quote: best.slice(0, MOST_QUOTE).toWellFormed(),
+    quote: quoteOf(item, claims),
     score: item.score,
   }
 }

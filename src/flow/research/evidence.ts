@@ -82,13 +82,20 @@ export function excerptsOf({ url, title, text }: WebPage, query: string): readon
 
 function partsOf(text: string): readonly string[] {
   const parts: string[] = []
-  for (const sentence of sentencesOf(text)) {
+  for (const sentence of sentencesOf(text).flatMap(piecesOf)) {
     const last = parts.at(-1)
     if (last !== undefined && last.length + sentence.length < EXCERPT_CHARS)
       parts[parts.length - 1] = `${last} ${sentence}`
-    else parts.push(sentence.slice(0, EXCERPT_CHARS).toWellFormed())
+    else parts.push(sentence)
   }
   return parts
+}
+
+const PIECE = new RegExp(String.raw`.{1,${EXCERPT_CHARS}}(?!\S)|.{1,${EXCERPT_CHARS}}`, 'gsu')
+
+/** A text without stops is a long sentence. */
+function piecesOf(sentence: string): readonly string[] {
+  return sentence.match(PIECE)?.map((piece) => piece.trim()) ?? []
 }
 
 export function round(number: number): number {

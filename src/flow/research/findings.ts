@@ -26,7 +26,7 @@ export type WebResult = {
   readonly score: number
 }
 
-/** A source of the answer, with the sentence that supports it. */
+/** A source of the answer, with the sentences that support it. */
 export type Source = {
   /** As in the answer. */
   readonly number: number

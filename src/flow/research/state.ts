@@ -10,7 +10,7 @@ import {
   type UpdateOf,
   value,
 } from '../../graph/index.ts'
-import type { Message } from '../../protocol/index.ts'
+import type { AssistantPart, Message } from '../../protocol/index.ts'
 import type { ResearchContext } from './findings.ts'
 
 export type ResearchChannels = {
@@ -63,14 +63,17 @@ export function initialState(messages: readonly Message[], session_id = ''): Res
   }
 }
 
-export function textOf({ content }: Message): string {
+/** Empty without any: a caller over the network may set any JSON as a message, which stays in the state. */
+export function textOf(message: Message): string {
+  const { content } = Object(message) as Message
   if (typeof content === 'string') return content
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const parts = Array.isArray(content) ? (content as readonly AssistantPart[]) : []
+  return parts.flatMap((part) => (part?.type === 'text' ? [part.text] : [])).join('')
 }
 
 /** The texts of the user, oldest first. */
 export function userTexts(messages: readonly Message[]): readonly string[] {
-  return messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
+  return messages.flatMap((message) => (message?.role === 'user' ? [textOf(message)] : []))
 }
 
 /** The newest messages, one line each: `User: …`, `AI: …`. */
@@ -78,8 +81,8 @@ export function formatHistory(messages: readonly Message[], maxHistory: number):
   return messages
     .slice(-maxHistory)
     .flatMap((message) => {
-      if (message.role === 'tool') return []
-      return [`${message.role === 'user' ? 'User' : 'AI'}: ${shortened(textOf(message))}`]
+      if (message?.role === 'tool') return []
+      return [`${message?.role === 'user' ? 'User' : 'AI'}: ${shortened(textOf(message))}`]
     })
     .join('\n')
 }

@@ -47,13 +47,14 @@ export class SynthesisAgent extends BaseAgent {
     const draft = await this.#draft(task, context)
     const read = readAnswer(draft.text, task.evidence, this.#threshold)
     const isAnswered = read.claims.some(({ cited }) => cited.length > 0)
-    const update = isAnswered ? await this.#answered(draft, task, context) : notFoundUpdate(task, draft, read)
+    const update = isAnswered
+      ? await this.#answered({ draft, own: read, task }, context)
+      : notFoundUpdate(task, draft, read)
     return { ...update, next_agent: 'END', last_agent: 'synthesis', iteration: 1 }
   }
 
-  async #answered(draft: Draft, task: Task, context: NodeContext): Promise<ResearchUpdate> {
+  async #answered({ draft, own, task }: OwnAnswer, context: NodeContext): Promise<ResearchUpdate> {
     const { evidence, texts } = task
-    const own = readAnswer(draft.text, evidence, this.#threshold)
     const refuted = await this.#refuted(own, evidence, context)
     const conflicts = statedConflicts(own.claims, task)
     const read = readAnswer(
@@ -118,6 +119,13 @@ export class SynthesisAgent extends BaseAgent {
     const numbers = unsupportedIn(textOf(reply))
     return new Set(cited.flatMap(({ at }, index) => (numbers.includes(index + 1) ? [at] : [])))
   }
+}
+
+/** A draft, and what was read in it before conflicts are added. */
+interface OwnAnswer {
+  readonly draft: Draft
+  readonly own: ReadAnswer
+  readonly task: Task
 }
 
 /** Some models write the whole answer as a block of Markdown code. */

@@ -70,9 +70,15 @@ export interface Quantity {
 
 const UNIT = /^[ \u00a0\u202f-]?(m\/s|km\/h|[%€$£‰¥]|°\s?\p{L}|\p{L}+[²³]?)/u
 
-/** The value of a figure or a number word; undefined for other words. */
+/** The value of a figure or a number word; undefined for other words, and for `12.03.2021`. */
 function numberOf({ word }: Token): number | undefined {
-  return isFigure(word) ? Number(word) : NUMBER_WORDS.get(word)
+  if (!isFigure(word)) return NUMBER_WORDS.get(word)
+  return isDotted(word) ? undefined : Number(word)
+}
+
+/** A date, a version or an address: several numbers. */
+export function isDotted(figure: string): boolean {
+  return Number.isNaN(Number(figure))
 }
 
 const SCALES: ReadonlyMap<string, number> = new Map([
@@ -95,10 +101,11 @@ const ORDINALS: ReadonlyMap<string, number> = new Map([
   ] as const),
 ])
 
-/** The values of figures, number words and months, each alone and with the word after it: `twenty-five`, `1.2 million`. */
+/** The values of figures, number words and months, each alone and with the word after it: `twenty-five`, `1.2 million`; of `12.03.2021` three. */
 export function numbersIn(text: string): ReadonlySet<number> {
   const tokens = tokensOf(text)
   const found = tokens.flatMap((token, at): readonly (number | undefined)[] => {
+    if (isFigure(token.word) && isDotted(token.word)) return token.word.split('.').map(Number)
     const value = numberOf(token) ?? ORDINALS.get(token.word)
     if (value === undefined) return [monthOf(token.word)]
     const next = tokens[at + 1]?.word ?? ''

@@ -1,5 +1,5 @@
 /** Words of questions and passages, in English and French: content words, their stems, figures and sentences. Pure. */
-import { foldMarks } from '../../corpus/search-text.ts'
+import { foldMarks, UNSPACED } from '../../corpus/search-text.ts'
 
 export type Language = 'en' | 'fr'
 
@@ -32,8 +32,14 @@ const FILLERS = words(`
 
 const NON_CONTENT_WORDS: ReadonlySet<string> = new Set([...ENGLISH, ...FRENCH, ...FILLERS])
 
-/** Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. */
-const TOKEN = /\d+(?:[.,\u00a0\u202f]\d+)*|[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})-\d{1,3}(?!\d))?/gu
+/**
+ * Numbers keep their decimals; `l'eau` is one word and an article; `MS-1` is one word. Of a script without spaces each two
+ * neighbours are a word.
+ */
+const TOKEN = new RegExp(
+  String.raw`\d+(?:[.,\u00a0\u202f]\d+)*|(?=(${UNSPACED}\p{M}*${UNSPACED}\p{M}*))${UNSPACED}\p{M}*|(?:(?!${UNSPACED})[\p{L}\p{M}\p{N}])+(?:(?<=\p{L})-\d{1,3}(?!\d))?`,
+  'gu',
+)
 const ACCENTED = /(\p{Script=Latin})\p{M}+/gu
 
 /** Small letters without accents, and without other marks that make no other word. */
@@ -56,9 +62,9 @@ export interface Token {
 }
 
 export function tokensOf(text: string): readonly Token[] {
-  return [...text.matchAll(TOKEN)].map(({ 0: found, index }) => ({
-    word: isFigure(found) ? figureOf(found) : foldText(found).replace('-', ''),
-    text: found,
+  return [...text.matchAll(TOKEN)].map(({ 0: found, 1: pair = found, index }) => ({
+    word: isFigure(pair) ? figureOf(pair) : foldText(pair).replace('-', ''),
+    text: pair,
     start: index,
   }))
 }
@@ -67,10 +73,13 @@ export function isFigure(word: string): boolean {
   return /^\d/.test(word) && !/\p{L}/u.test(word)
 }
 
+/** Thousands. `0.125` and `1998.125` are none. */
+const GROUPS = /^[1-9]\d{0,2}([,.\u00a0\u202f])\d{3}(?:\1\d{3})*(?!\d)/
+
 /** `1,200` and `1 200` are 1200; `87,2` is 87.2. */
 function figureOf(text: string): string {
   return text
-    .replaceAll(/[,.\u00a0\u202f](?=\d{3}(?:\D|$))/g, '')
+    .replace(GROUPS, (groups) => groups.replaceAll(/\D/g, ''))
     .replaceAll(',', '.')
     .replace(/^0+(?=\d)/, '')
 }

@@ -70,6 +70,21 @@ describe('a claim', () => {
     expect(claims.map(({ verdict }) => verdict)).toEqual(['supported'])
   })
 
+  test.each([
+    ['It was opened on 12.03.2021 [1].', 'on 12.03.2021', 'supported'],
+    ['It was opened on 12.03.2021 [1].', 'on 12 March 2021', 'supported'],
+    ['It was opened on 12.03.2021 [1].', 'on 15.09.2022', 'unsupported'],
+    ['It was opened in 2021 [1].', 'on 15.09.2021', 'supported'],
+    ['It was opened with version 1.2.3 [1].', 'with version 4.5.6', 'unsupported'],
+    ['It was opened by 0.125 mm [1].', 'by 0,125 mm', 'supported'],
+    ['It was opened by 125 mm [1].', 'by 0.125 mm', 'unsupported'],
+    ['It was opened by 1,234.567 m [1].', 'by 1234.567 m', 'supported'],
+  ])('%s beside a source that says %s is %s', (text, opened, verdict) => {
+    const [first] = evidence as readonly [Evidence]
+    const { claims } = readAnswer(text, [{ ...first, text: `It was opened ${opened}.` }])
+    expect(claims.map((claim) => claim.verdict)).toEqual([verdict])
+  })
+
   test('may name what another passage of its document, its title, its page or its file names', () => {
     const [first, second] = evidence as readonly [Evidence, Evidence]
     const cited = {
@@ -118,6 +133,19 @@ test('numbers that no source has are removed and reported, the others are number
     [1, 'Report C', 9, 'The gate of the dock opens 2 hours before high tide.'],
     [2, 'Report B', 8, 'Oysters are grown on 380 hectares of the foreshore.'],
     [3, 'Report A', 7, 'At low tide it dries out.'],
+  ])
+})
+
+test('a quote has the sentences of all claims that cite its source, as they stand in the passage', () => {
+  const text =
+    'The quay is old. The harbour is 4 metres deep. It has a crane.\nThe master is Anna Reid. A boat sank.'
+  const [first] = evidence as readonly [Evidence]
+  const answer =
+    '- The master is Anna Reid [1].\n- The harbour is 4 metres deep [1].\n\n## Sources\n\n[1] Report A, page 7'
+  const items = [{ ...first, text }]
+  const { sources } = writeAnswer(readAnswer(answer, items), { evidence: items, marks })
+  expect(sources.map(({ quote }) => quote)).toEqual([
+    'The harbour is 4 metres deep. It has a crane. The master is Anna Reid.',
   ])
 })
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { askedParts } from '../../../src/flow/research/asked-part.ts'
 import { type Conflict, conflictsIn, newerOf } from '../../../src/flow/research/conflicts.ts'
-import type { Evidence } from '../../../src/flow/research/evidence.ts'
+import { type Evidence, excerptsOf } from '../../../src/flow/research/evidence.ts'
 import { type Extraction, extract } from '../../../src/flow/research/extract.ts'
 import { asksForWeb, queriesFor } from '../../../src/flow/research/question.ts'
 import { spelledAs } from '../../../src/flow/research/spelling.ts'
@@ -55,6 +55,27 @@ harbour office had asked for it. It was opened again at noon, when the wind was 
 it('a name with a number is one word and no figure', () => {
   expect(contentStems('The buoy MS-1 and the gauge TG-2')).toEqual(['buoi', 'ms1', 'gaug', 'tg2'])
   expect(contentStems('the MS1 of 2017')).toEqual(['ms1', '2017'])
+})
+
+describe('the excerpts of a web page', () => {
+  const excerpts = (text: string, query: string): readonly string[] =>
+    excerptsOf({ url: 'https://tower.example', title: '', text }, query).map((excerpt) => excerpt.text)
+
+  it('are found in a script without spaces', () => {
+    const text = '東京タワーの高さは333メートルです。1958年に建てられました。'
+    expect(excerpts(text, '東京タワーは何メートルですか')).toEqual([text])
+    expect(excerpts(text, '富士山')).toEqual([])
+    expect(contentStems('高さ333メートル')).toEqual(['高さ', '333', 'メー', 'ート', 'トル'])
+  })
+
+  it('come from all of a text without stops', () => {
+    const text = `${'and so we went on and on '.repeat(60)}until the holdfast gripped ${'again '.repeat(200)}`
+    const [excerpt = ''] = excerpts(text, 'Which holdfast gripped?')
+    expect(excerpt).toContain('the holdfast gripped')
+    expect(excerpt.length).toBeLessThanOrEqual(600)
+    const unbroken = excerpts(`${'x'.repeat(599)}😀 holdfast`, 'holdfast')
+    expect(unbroken).toEqual(['holdfast'])
+  })
 })
 
 describe('the quoted sentences', () => {
@@ -170,6 +191,15 @@ describe('nothing is quoted', () => {
     ['a number that is a year', 'How many salaries were there in 2022?'],
   ])('without %s: %s', (_, question) => {
     expect(quoted(question, station)).toEqual([])
+  })
+
+  it.each([
+    'Which dentist did Marie Curie see in Paris?',
+    'What is the title of the dentist of Marie Curie in Paris?',
+  ])('of a passage in another language that has but the names: %s', (question) => {
+    const life = 'Marie Curie est née à Varsovie. Elle a étudié la physique à Paris, et ce titre est le sien.'
+    expect(quoted(question, { 'Vie de Marie Curie': life })).toEqual([])
+    expect(quoted('What did Marie Curie study in Paris?', { 'Vie de Marie Curie': life })).toHaveLength(1)
   })
 
   it('and the words that are missing are named, with the nearest statement', () => {
@@ -307,6 +337,7 @@ describe('a conflict', () => {
   })
 
   it.each([
+    ['the same weight', 'How heavy is the weight?', 'The weight is 0.125 kg.', 'The weight is 125 g.'],
     ['the same length', 'How long is the rope?', 'The rope is 20 m long.', 'The rope is 2000 cm long.'],
     [
       'the same day',

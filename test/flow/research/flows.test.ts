@@ -294,6 +294,20 @@ describe('a vague question', () => {
   })
 })
 
+test.each([
+  ['a text alone', GATE],
+  ['null', [null]],
+  ['a number as its text', [{ role: 'user', content: 42 }]],
+  ['no text', [{ role: 'user' }]],
+  ['a part that is null', [{ role: 'user', content: [null] }]],
+])('a message that is %s asks nothing, and the conversation goes on after it', async (_, messages) => {
+  const flow = assistant()
+  const { state } = await flow.invoke({ messages: messages as unknown as readonly Message[] }, { contextId })
+  expect(state.missing_context).toEqual(['missing context: the topic'])
+  const [after] = await tell(flow, GATE)
+  expect(after?.final_answer).toContain(`${GATE_SENTENCE} [1].`)
+})
+
 test('a follow-up refers back to the question before, and the newest question is answered', async () => {
   const model = researchModel({
     synthesis: (prompt) =>

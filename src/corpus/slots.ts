@@ -7,7 +7,7 @@ export class Slots {
     this.#free = Math.floor(slots)
   }
 
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal)
     try {
       return await work()
@@ -16,8 +16,8 @@ export class Slots {
     }
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  async #enter(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted()
     if (this.#free > 0) {
       this.#free--
       return
@@ -25,14 +25,14 @@ export class Slots {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const abort = (): void => {
       this.#waiting.delete(resolve)
-      reject(signal.reason as Error)
+      reject(signal?.reason as Error)
     }
     this.#waiting.add(resolve)
-    signal.addEventListener('abort', abort)
+    signal?.addEventListener('abort', abort)
     try {
       await promise
     } finally {
-      signal.removeEventListener('abort', abort)
+      signal?.removeEventListener('abort', abort)
     }
   }
 
