@@ -324,7 +324,10 @@ export const ROUTES: readonly Route[] = [
     handle: async (call) => {
       await existing(call)
       const version = call.query['version'] as number | undefined
-      const found = await call.server.host.reads.artifact(keyOf(call), call.params['artifact'] ?? '', version)
+      const { reads } = call.server.host
+      const found = await reads
+        .artifact(keyOf(call), call.params['artifact'] ?? '', version)
+        .catch(noArtifact)
       return artifactResponse(found, call.request)
     },
   },
@@ -337,6 +340,12 @@ async function existing(call: RouteCall) {
   const info = await host.reads.info(key)
   if (info === undefined) throw notFound()
   return info
+}
+
+/** A problem without detail of its own would say that there is no such conversation. */
+function noArtifact(error: unknown): never {
+  if (!HoldfastError.is(error, 'not-found')) throw error
+  throw new HttpProblem({ status: 404, code: 'not-found', detail: error.message })
 }
 
 async function isErased(call: RouteCall): Promise<boolean> {

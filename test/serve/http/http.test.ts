@@ -136,7 +136,18 @@ describe('a host over HTTP', () => {
         })
       ).status
     expect([await rest(etag), await rest('"0-0"')]).toEqual([206, 200])
-    expect((await call('/conversations/a:1/artifacts/nothing')).status).toBe(404)
+    const missing = async (artifact: string) => {
+      const response = await call(`/conversations/a:1/artifacts/${artifact}`)
+      return [response.status, ((await response.json()) as { detail: string }).detail]
+    }
+    expect(await missing('nothing')).toEqual([
+      404,
+      'There is no artifact "nothing". Write or create it first.',
+    ])
+    expect(await missing('receipt?version=7')).toEqual([
+      404,
+      'Artifact "receipt" has no version 7. Its newest is 1.',
+    ])
   })
 
   test.each([
