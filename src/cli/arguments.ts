@@ -105,13 +105,19 @@ async function checkOption(
       rawName,
       Object.keys(known).map((each) => `--${each}`),
     )
-    throw wrongUsage(`${rawName} is no option${where}.${meant} See ${help}`)
+    throw wrongUsage(`${rawName} is no option${where}.${meant}${wordsAdvice(command)} See ${help}`)
   }
   if (form.takes === undefined && value !== undefined)
     throw wrongUsage(`${rawName} takes no value. See ${help}`)
   if (form.takes === undefined) return
   const isMissing = value === undefined || value === '' || (!inlineValue && /^-./.test(value))
   if (isMissing) throw wrongUsage(`${rawName} needs a value: ${rawName} ${form.takes}. See ${help}`)
+}
+
+/** A message may begin with a hyphen, such as a list. */
+function wordsAdvice(command?: CommandForm): string {
+  if (command?.words.most !== Number.POSITIVE_INFINITY) return ''
+  return ` For words that begin with a hyphen: holdfast ${command.name} -- "…".`
 }
 
 async function unknownCommand(name: string, commands: readonly CommandForm[]): Promise<Error> {
