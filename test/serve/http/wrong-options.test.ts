@@ -49,6 +49,12 @@ it.each<readonly [what: string, make: () => unknown, why: string]>([
     () => createHttp(host, { mounts: [none] }),
     'mounts must be protocols such as openai()',
   ],
+  [
+    'an origin with a path',
+    () => createHttp(host, { cors: ['https://app.example/'] }),
+    'cors must hold origins, not "https://app.example/". Write https://app.example.',
+  ],
+  ['every origin', () => createHttp(host, { cors: ['*'] }), 'not "*". Name each one'],
   ['a lost authenticate', () => createHttp(host, { authenticate: none }), 'authenticate must be a function'],
   ['listen()', () => listen(none, { port: 0 }), 'listen() needs a server first'],
   [
