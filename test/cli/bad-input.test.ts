@@ -211,6 +211,14 @@ it.skipIf(process.platform === 'win32')('refuses to run in a folder that was rem
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(3)
 })
 
+it.skipIf(!existsSync('/dev/full'))('an output on a full disk is a failure', async () => {
+  const script = '"$@" --version > /dev/full'
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...LAUNCH], { env: cleanEnv() })
+  const said = (await child.stderr.setEncoding('utf8').toArray()).join('')
+  expect(said).toBe('holdfast: The output cannot be written: ENOSPC: no space left on device, write.\n')
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(1)
+})
+
 it('keeps conversations and logs in the home folder if HOLDFAST_HOME begins with ~', async () => {
   const cwd = folders.make()
   const env = { HOME: cwd, USERPROFILE: cwd, HOLDFAST_HOME: '~/state' }
