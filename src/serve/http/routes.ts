@@ -327,7 +327,7 @@ export const ROUTES: readonly Route[] = [
       const { reads } = call.server.host
       const found = await reads
         .artifact(keyOf(call), call.params['artifact'] ?? '', version)
-        .catch(noArtifact)
+        .catch(partNotFound)
       return artifactResponse(found, call.request)
     },
   },
@@ -342,8 +342,8 @@ async function existing(call: RouteCall) {
   return info
 }
 
-/** A problem without detail of its own would say that there is no such conversation. */
-function noArtifact(error: unknown): never {
+/** Of a conversation that exists: an artifact or an entry, which the message names, was not found. */
+function partNotFound(error: unknown): never {
   if (!HoldfastError.is(error, 'not-found')) throw error
   throw new HttpProblem({ status: 404, code: 'not-found', detail: error.message })
 }
@@ -358,7 +358,8 @@ async function fork(call: RouteCall): Promise<Response> {
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
   if (key === undefined) {
-    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...defined({ at }) })
+    const fresh = host.newContextId(name)
+    const to = await host.fork(keyOf(call), { to: fresh, ...defined({ at }) }).catch(partNotFound)
     return json({ contextId: to }, 201)
   }
   // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
@@ -370,7 +371,7 @@ async function fork(call: RouteCall): Promise<Response> {
       await host.fork(keyOf(call), { to, ...defined({ at }) })
     } catch (error) {
       // The same request at once has made it.
-      if (!(await isForked(call, prefix, to))) throw error
+      if (!(await isForked(call, prefix, to))) partNotFound(error)
     }
   return json({ contextId: to }, 201)
 }

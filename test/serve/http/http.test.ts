@@ -236,6 +236,11 @@ describe('a host over HTTP', () => {
     const first = (await fork()) as { contextId: string }
     expect(await fork()).toEqual(first)
     expect(await (await call(`/conversations/${first.contextId}`)).json()).toMatchObject({ turn: 1 })
+    const detail = 'local local a:1 has no entry 999 to fork after; its last one is 6.'
+    for (const headers of [{}, { 'idempotency-key': 'late' }]) {
+      const late = await call('/conversations/a:1/fork', { json: { at: 999 }, headers })
+      expect(await late.json()).toMatchObject({ status: 404, code: 'not-found', detail })
+    }
   })
 
   test('a deleted conversation is gone, and its id is refused until it is recreated', async () => {
