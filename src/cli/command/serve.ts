@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
-import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
+import type { AccessLine, Authenticate, HttpListener, HttpServer, Mount } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { canBeFound } from '../config/choose-model.ts'
 import { configError, shownPath } from '../config/config-errors.ts'
@@ -102,14 +102,17 @@ async function httpOf(
   { host, mounts }: Served,
 ): Promise<HttpServer> {
   const { createHttp } = await loadHttp()
-  const { authenticate, cors, page = 'if-built', proxies, ...limits } = workspace.serve ?? {}
+  const { serve = {} } = workspace
+  const { authenticate, cors, page = 'if-built', proxies, ...limits } = serve
   const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
   const { requestsPerMinute, authFailuresPerMinute, authTimeoutMs } = limits
   const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
   const rates = { requestsPerMinute, authFailuresPerMinute, authTimeoutMs }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
+      ...given({ cors, proxies, ...sizes, ...rates }),
+      // One that is undefined comes from a failed lookup, and is refused.
+      ...('authenticate' in serve ? { authenticate: authenticate as Authenticate } : {}),
       mounts: [...mounts, ...(await mountsOf(workspace))],
       page,
       accessLog: (line) => printAccess(context, line),
