@@ -6,7 +6,8 @@ import { loadSession } from 'holdfast/journal'
 import type { TraceEntry } from 'holdfast/observe'
 import { readTrace, readTraceTree } from 'holdfast/observe'
 import { bold, dim, joinLines, styled } from 'holdfast/terminal'
-import { wrongUsage } from '../refusal.ts'
+import { EXIT } from '../exit-code.ts'
+import { Refusal, wrongUsage } from '../refusal.ts'
 import { counted, cut, oneLine } from '../terminal/text.ts'
 import { labelOf, msText, waterfallLines } from '../terminal/waterfall.ts'
 import { type CommandContext, columnsOf, showConversation } from './context.ts'
@@ -57,9 +58,22 @@ async function follow(
       else out.write(styled`${followLine(entry, first?.timestamp ?? 0, columnsOf(out))}\n`)
     printed = entries.length
     if (hasEnded || out.isClosed) break
+    if (found.length === 0) await checkKept(store, key, turn)
     await sleep(POLL_MS)
   }
   if (!args.has('json')) out.write(styled`\n`)
+}
+
+/** Throws if the turn has no entries any more: it would never end. */
+async function checkKept(store: Store, key: ContextKey, turn: number): Promise<void> {
+  if ((await store.read(key, { turn, limit: 1 })).length > 0) return
+  throw new Refusal(
+    `Turn ${turn} of ${key.contextId} is gone: it was pruned, or the conversation was erased.`,
+    {
+      exitCode: EXIT.failed,
+      code: 'not-found',
+    },
+  )
 }
 
 function isOver(entry: TraceEntry, hasEnded: boolean): boolean {
