@@ -62,8 +62,7 @@ export async function readArguments<Name extends string>(
     const { takes, many } = all[token.name] ?? { help: '' }
     if (before.length > 0 && takes !== undefined && !many)
       throw wrongUsage(`${token.rawName} is given twice. Keep one.`)
-    const value = token.value ?? ''
-    found.set(token.name, [...before, takes !== undefined && PATHS.has(takes) ? homePath(value) : value])
+    found.set(token.name, [...before, valueOf(token.value ?? '', takes)])
   }
   const asksForHelp = found.has('help') || found.has('version')
   if (name !== undefined && command === undefined && !asksForHelp) throw await unknownCommand(name, commands)
@@ -75,6 +74,12 @@ export async function readArguments<Name extends string>(
     values: (option) => found.get(option) ?? [],
     has: (option) => found.has(option),
   }
+}
+
+/** A path may begin with `~`; of an id, some file systems write a letter and its accent apart. */
+function valueOf(value: string, takes = ''): string {
+  if (takes === 'ID') return value.normalize('NFC')
+  return PATHS.has(takes) ? homePath(value) : value
 }
 
 function parserOption({ takes, short }: OptionForm): { type: 'string' | 'boolean'; short?: string } {
@@ -105,13 +110,19 @@ async function checkOption(
       rawName,
       Object.keys(known).map((each) => `--${each}`),
     )
-    throw wrongUsage(`${rawName} is no option${where}.${meant} See ${help}`)
+    throw wrongUsage(`${rawName} is no option${where}.${meant}${wordsAdvice(command)} See ${help}`)
   }
   if (form.takes === undefined && value !== undefined)
     throw wrongUsage(`${rawName} takes no value. See ${help}`)
   if (form.takes === undefined) return
   const isMissing = value === undefined || value === '' || (!inlineValue && /^-./.test(value))
   if (isMissing) throw wrongUsage(`${rawName} needs a value: ${rawName} ${form.takes}. See ${help}`)
+}
+
+/** A message may begin with a hyphen, such as a list. */
+function wordsAdvice(command?: CommandForm): string {
+  if (command?.words.most !== Number.POSITIVE_INFINITY) return ''
+  return ` For words that begin with a hyphen: holdfast ${command.name} -- "…".`
 }
 
 async function unknownCommand(name: string, commands: readonly CommandForm[]): Promise<Error> {

@@ -138,7 +138,10 @@ export const COMMANDS: readonly CommandForm<CommandName>[] = [
       'Searches your documents, and the web if they have nothing or you ask for it. Without a key the answer quotes sentences.\nThe answer and its sources go to standard output, progress to standard error.\nadd takes PDF, DOCX, HTML, Markdown and text files, and those of folders. Unchanged files are not read again. Press Ctrl-C\nto stop; the same command goes on.\nExit codes: 0 done, 1 failed, or a document was skipped or not found, 2 wrong usage, 3 config, model, store or corpus\nunusable, 4 stopped by a limit, 5 asks back (reply with --context), 130 stopped by Ctrl-C.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: {
-      corpus: { takes: 'FILE', help: 'the file of the corpus; else .holdfast/corpus.db' },
+      corpus: {
+        takes: 'FILE',
+        help: 'the file of the corpus; else that of the config, or .holdfast/corpus.db',
+      },
       context: { takes: 'ID', short: 'c', help: 'which conversation; else a new one' },
       web: { takes: 'NAME', help: 'searxng, brave, tavily, or one of the config' },
       continue: { help: 'go on with a question that was interrupted' },

@@ -51,6 +51,8 @@ export async function start(): Promise<void> {
   const exitCode = await main(args, environment)
   environment.foreign.end()
   await Promise.all([environment.out.flushed(), environment.err.flushed()])
+  // Such as that the output was not written.
+  await failing
   process.exit(exitCode)
 }
 

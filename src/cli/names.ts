@@ -89,9 +89,10 @@ export function namedContext(contextId: string, agents: readonly string[]): Name
 /** The conversation by its full name, or by its id: with one of the agents, else with any other name. */
 export async function findContext(
   store: Store | undefined,
-  name: string,
+  typed: string,
   { agents, owner = LOCAL_OWNER }: ContextScope,
 ): Promise<Head> {
+  const name = typed.normalize('NFC')
   const full = contextKey({ ...owner, contextId: name })
   const keys = [full, ...(name.includes('/') ? [] : keysWith(name, { agents, owner }).values())]
   const heads = store === undefined ? [] : await Promise.all(keys.map((key) => store.head(key)))

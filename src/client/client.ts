@@ -164,6 +164,8 @@ export function createClient(options: ClientOptions): HoldfastClient {
     throw invalidOption('createClient()', `needs \`url\`, the address of the server, not ${shown(url)}`)
   if (token !== undefined && typeof token !== 'string' && typeof token !== 'function')
     throw invalidOption('token', `must be a text or a function that gives one, not ${shown(token)}`)
+  if (options.fetch === undefined && !isWebAddress(url))
+    throw invalidOption('url', `must begin with http:// or https://, not ${shown(url)}`)
   const requests = new Requests(options)
   const conversation = (contextId: string): ConversationClient => conversationOf(requests, contextId)
   return {
@@ -176,6 +178,12 @@ export function createClient(options: ClientOptions): HoldfastClient {
     requests: () => openRequests(requests),
     passage: (id) => requests.get(`/passages/${encodeURIComponent(id)}`),
   }
+}
+
+/** False for an address that could never be reached, such as `localhost:4700`. In a browser it may be relative to the page. */
+function isWebAddress(url: string): boolean {
+  const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href
+  return URL.canParse(url, page) && /^https?:$/.test(new URL(url, page).protocol)
 }
 
 async function openRequests(requests: Requests): Promise<readonly ConversationRequests[]> {
@@ -327,9 +335,16 @@ class Requests {
     try {
       response = await this.#fetch(`${this.#url}${path}`, { ...init, headers })
     } catch (error) {
-      throw new ClientError(`${this.#url} was not reached: ${(error as Error).message}`)
+      throw new ClientError(`${this.#url} was not reached: ${reasonOf(error as Error)}`)
     }
     if (!response.ok) throw await errorOf(response)
     return response
   }
+}
+
+/** With the cause, which alone says more than `fetch failed`; that of several addresses has a code and no message. */
+function reasonOf({ message, cause }: Error): string {
+  if (!(cause instanceof Error)) return message
+  const why = cause.message || (cause as { readonly code?: string }).code
+  return why === undefined ? message : `${message}: ${why}`
 }

@@ -66,6 +66,11 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 2,
     says: '"sesions" is no command. Did you mean sessions?',
   },
+  'a message that begins with a hyphen': {
+    args: ['run', '- buy milk'],
+    code: 2,
+    says: 'For words that begin with a hyphen: holdfast run -- "…".',
+  },
   'a message without a command': {
     args: ['do it now'],
     code: 2,
@@ -204,6 +209,14 @@ it.skipIf(process.platform === 'win32')('refuses to run in a folder that was rem
     'holdfast: The working folder was removed. Change to one that exists, and type the command again.\n',
   )
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(3)
+})
+
+it.skipIf(!existsSync('/dev/full'))('an output on a full disk is a failure', async () => {
+  const script = '"$@" --version > /dev/full'
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...LAUNCH], { env: cleanEnv() })
+  const said = (await child.stderr.setEncoding('utf8').toArray()).join('')
+  expect(said).toBe('holdfast: The output cannot be written: ENOSPC: no space left on device, write.\n')
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(1)
 })
 
 it('keeps conversations and logs in the home folder if HOLDFAST_HOME begins with ~', async () => {

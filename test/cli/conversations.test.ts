@@ -26,6 +26,15 @@ beforeAll(async () => {
 afterAll(() => folders.remove())
 
 describe.concurrent('conversations', () => {
+  it('have the same id however its accents are written', async () => {
+    const own = folders.make()
+    const apart = 'bu\u0308ro'
+    expect(await site(['run', '--context', apart, 'quick'], { cwd: own })).toMatchObject({ code: 0 })
+    for (const id of [apart, `site:${apart}`, 'b\u00fcro'])
+      expect((await site(['show', id, '--json'], { cwd: own })).stdout).toContain('"site:b\u00fcro"')
+    expect((await site(['erase', apart, '--yes'], { cwd: own })).code).toBe(0)
+  })
+
   it('are listed, the most recent first', async () => {
     const { code, stdout } = await site(['sessions'], { cwd })
     const [title, ...lines] = stdout.trimEnd().split('\n')

@@ -95,6 +95,47 @@ describe('documents', () => {
   })
 })
 
+describe('the corpus of the config', () => {
+  const config = (corpus: string) =>
+    `import { sqliteCorpus } from 'holdfast/research'
+const file = () => sqliteCorpus(new URL('own.db', import.meta.url).pathname)
+export default { agents: { helper: { model: 'reflex' } }, research: { corpus: ${corpus} } }
+`
+
+  it('gets the documents that are added, so that questions find them', async () => {
+    const home = folders.make({
+      'holdfast.config.ts': config('file'),
+      'tides.md': '# Tides\n\nThe gauge of Dunmore was moved in May 1998.',
+    })
+    const run = (...args: string[]) => inProcess(['research', ...args], { cwd: home })
+    expect((await run('add', 'nope.md')).code).toBe(1)
+    expect(await run('add', 'tides.md')).toMatchObject({ code: 0, stderr: '' })
+    expect((await run('When was the gauge of Dunmore moved?')).stdout).toContain('in May 1998')
+    const [listed] = JSON.parse((await run('list', '--json')).stdout) as { id: string }[]
+    expect(await run('remove', listed?.id ?? '')).toMatchObject({ code: 0 })
+    expect((await run('list', '--json')).stdout).toBe('[]\n')
+    expect(existsSync(join(home, '.holdfast/corpus.db'))).toBe(false)
+  })
+
+  it('is listed, and not changed if it takes no documents', async () => {
+    const home = folders.make({
+      'holdfast.config.ts': config('() => ({ documents: async () => [], close: async () => {} })'),
+      'tides.md': 'Tides',
+    })
+    const run = (...args: string[]) => inProcess(['research', ...args], { cwd: home })
+    expect(await run('list')).toMatchObject({ code: 0 })
+    for (const args of [
+      ['add', 'tides.md'],
+      ['remove', 'x'],
+    ])
+      expect(await run(...args)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('research.corpus takes no documents from this command'),
+      })
+    expect(await run('add', 'tides.md', '--corpus', 'other.db')).toMatchObject({ code: 0 })
+  })
+})
+
 it('a file that is no corpus is left alone', async () => {
   writeFileSync(join(cwd, 'other.db'), 'text '.repeat(500))
   expect(await research('list', '--corpus', 'other.db')).toMatchObject({

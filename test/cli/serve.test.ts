@@ -219,10 +219,12 @@ export default { agents: { [NAME]: { model: new ScriptedModel(['x']) } } }
     [['none.ts'], 3, 'none.ts does not exist'],
     [['a.ts', '--config', 'b.ts'], 2, 'given twice'],
     [['auth.ts'], 3, 'serve has no "auth". Known are authenticate, cors'],
+    [['lost.ts'], 3, 'serve: authenticate must be a function, not undefined'],
     [['ttl.ts'], 3, 'serve: This host has no agent or graph "other"'],
   ])('%j is refused with %i', async (args, code, text) => {
     const cwd = folders.make({
       'auth.ts': `export default { agents: { a: { model: 'reflex' } }, serve: { auth: 1 } }`,
+      'lost.ts': `export default { agents: { a: { model: 'reflex' } }, serve: { authenticate: undefined } }`,
       'ttl.ts': `export default { agents: { a: { model: 'reflex' } }, serve: { ttlMs: { other: 1 } } }`,
     })
     const taken = createServer().listen(0, '127.0.0.1')

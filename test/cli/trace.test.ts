@@ -200,6 +200,26 @@ describe('holdfast trace', () => {
     await store.close()
   })
 
+  it('stops following a turn that is gone', async () => {
+    const cwd = folders.make({ 'data/keep': '' })
+    const path = join(cwd, 'data', 'holdfast.db')
+    const store = openSqlite(path)
+    const agent = new Agent({ contextId: 'site:live', store, model: new ScriptedModel([{ stall: true }]) })
+    const turn = agent.executeTurn('hello')
+    for await (const { type } of turn) if (type === 'model.start') break
+    const { code, stderr } = await holdfast(['trace', '--config', FIXTURE, 'live', '--follow'], {
+      cwd,
+      env: { HOLDFAST_HOME: join(cwd, 'data') },
+      meanwhile: (child) =>
+        child.stdout?.once('data', () => void store.erase({ ...LOCAL_OWNER, contextId: 'site:live' })),
+    })
+    expect(stderr).toContain('Turn 1 of site:live is gone: it was pruned, or the conversation was erased.')
+    expect(code).toBe(1)
+    // It may learn of the erase only now.
+    await agent.shutdown().catch(() => {})
+    await store.close()
+  })
+
   it('says what is wrong', async () => {
     const cwd = folders.make()
     await run(cwd, 'run', '--context', 'main', 'Pay Meyer')

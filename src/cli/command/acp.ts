@@ -1,6 +1,5 @@
 /** `holdfast acp`: the task agent, or an agent of the config, for an editor on standard input and output. */
 import { resolve } from 'node:path'
-import { Writable } from 'node:stream'
 import type { Json, Store } from 'holdfast'
 import {
   type AcpModes,
@@ -18,7 +17,7 @@ import { EXIT } from '../exit-code.ts'
 import { checkLanguageModel, hostedConfig, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
 import { newFolder, policyFrom } from '../task/task-options.ts'
-import { type CommandContext, configOf, workspaceOf } from './context.ts'
+import { type CommandContext, configOf, jsonOutput, workspaceOf } from './context.ts'
 
 /** The conversations of tasks, as `holdfast task` names them. */
 const TASK = 'task'
@@ -68,15 +67,6 @@ export async function acp(context: CommandContext): Promise<number> {
 function policyOption({ args, cwd }: CommandContext): Serving['policyIn'] {
   const file = args.value('policy')
   return (folder) => (file === undefined ? [] : [policyFrom(resolve(cwd, file), folder)])
-}
-
-function jsonOutput(out: CommandContext['out']): Writable {
-  return new Writable({
-    write: (chunk: Buffer, _, done) => {
-      for (const line of chunk.toString('utf8').split('\n')) if (line !== '') out.json(JSON.parse(line))
-      done()
-    },
-  })
 }
 
 interface Hosts {

@@ -1,11 +1,15 @@
 /** The context and the type of a command. */
 
+import { Writable } from 'node:stream'
+import type { Store } from 'holdfast'
+import type { Head } from 'holdfast/store'
 import type { Output } from 'holdfast/terminal'
-import type { ParsedArguments } from '../arguments.ts'
+import { type ParsedArguments, shellWord } from '../arguments.ts'
+import { EXIT } from '../exit-code.ts'
 import type { Outputs } from '../gate/outputs.ts'
 import { homePath } from '../home-path.ts'
 import { openMcp } from '../mcp-tools.ts'
-import { type ContextScope, ownerFrom } from '../names.ts'
+import { type ContextScope, findContext, ownerFrom } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { Workspace } from '../workspace.ts'
 
@@ -55,6 +59,46 @@ export function scopeOf({ args }: CommandContext, workspace: Workspace): Context
   const owner = ownerFrom(args)
   const agents = workspace.namesFrom(args.value('agent'))
   return owner === undefined ? { agents } : { agents, owner }
+}
+
+export interface FoundConversation {
+  readonly workspace: Workspace
+  readonly store: Store
+  readonly head: Head
+}
+
+/** Shows the conversation that the first word names. Throws if there is none. */
+export async function showConversation(
+  context: CommandContext,
+  show: (found: FoundConversation) => Promise<void>,
+): Promise<number> {
+  const workspace = await workspaceOf(context)
+  const store = workspace.openStore('read')
+  try {
+    const head = await findContext(store, context.args.words[0] ?? '', scopeOf(context, workspace))
+    if (store !== undefined) await show({ workspace, store, head })
+    return EXIT.done
+  } finally {
+    await store?.close()
+  }
+}
+
+/** The options of the command that were given, to be typed again. */
+export function optionsAgain({ args }: CommandContext, names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
+    const value = args.value(name)
+    return value === undefined ? [] : [`--${name} ${shellWord(value)}`]
+  })
+}
+
+/** Standard output for a protocol whose messages are lines of JSON. */
+export function jsonOutput(out: Output): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _, done) => {
+      for (const line of chunk.toString('utf8').split('\n')) if (line !== '') out.json(JSON.parse(line))
+      done()
+    },
+  })
 }
 
 /** The width of lines; text for another program is not cut. */

@@ -1,10 +1,9 @@
 /** `holdfast mcp`: an agent as an MCP server on standard input and output. */
-import { Writable } from 'node:stream'
 import { serveAgent } from 'holdfast/mcp'
 import { EXIT } from '../exit-code.ts'
 import { agentFor, readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
-import { type CommandContext, configOf, workspaceOf } from './context.ts'
+import { type CommandContext, configOf, jsonOutput, workspaceOf } from './context.ts'
 
 export async function mcp(context: CommandContext): Promise<number> {
   const { args, env, stdin, out, foreign, version } = context
@@ -15,19 +14,13 @@ export async function mcp(context: CommandContext): Promise<number> {
   const workspace = await workspaceOf(context, configOf(context))
   const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
   const store = workspace.openStore('create')
-  const output = new Writable({
-    write: (chunk: Buffer, _, done) => {
-      out.json(JSON.parse(chunk.toString('utf8')))
-      done()
-    },
-  })
   try {
     const server = await serveAgent({
       name: ready.name,
       version,
       open: (conversation) => agentFor(ready, conversation, { store }),
       input: stdin,
-      output,
+      output: jsonOutput(out),
       onError: (error) => foreign.print(error.message),
     })
     const end = (): void => void server.close()

@@ -18,7 +18,7 @@ import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { KnownCall } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
-import { type CommandContext, workspaceOf } from './context.ts'
+import { type CommandContext, optionsAgain, workspaceOf } from './context.ts'
 import { type Interrupted, watchSignals } from './interruption.ts'
 import { type RunPrinter, runPrinter } from './run-printer.ts'
 
@@ -202,12 +202,8 @@ class RunReporter {
   }
 
   #command(rest: string): string {
-    const { args } = this.#context
-    const options = ['config', 'agent', 'model', 'mcp'].flatMap((option) => {
-      const value = args.value(option)
-      return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
-    })
-    const name = args.value('context') ?? this.#of.id
+    const options = optionsAgain(this.#context, ['config', 'agent', 'model', 'mcp'])
+    const name = this.#context.args.value('context') ?? this.#of.id
     return ['holdfast run', ...options, `--context ${shellWord(name)}`, rest].join(' ')
   }
 }

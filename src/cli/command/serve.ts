@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import type { Store } from 'holdfast'
 import { createHost, type Host } from 'holdfast/host'
-import type { AccessLine, HttpListener, HttpServer, Mount } from 'holdfast/http'
+import type { AccessLine, Authenticate, HttpListener, HttpServer, Mount } from 'holdfast/http'
 import { dim, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { canBeFound } from '../config/choose-model.ts'
 import { configError, shownPath } from '../config/config-errors.ts'
@@ -101,15 +101,18 @@ async function httpOf(
   workspace: Workspace,
   { host, mounts }: Served,
 ): Promise<HttpServer> {
-  const { createHttp } = await loadHttp()
-  const { authenticate, cors, page = 'if-built', proxies, ...limits } = workspace.serve ?? {}
+  const { createHttp } = await import('holdfast/http')
+  const { serve: options = {} } = workspace
+  const { authenticate, cors, page = 'if-built', proxies, ...limits } = options
   const { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs } = limits
   const { requestsPerMinute, authFailuresPerMinute, authTimeoutMs } = limits
   const sizes = { maxBodyBytes, maxStreams, maxStreamsEach, heartbeatMs }
   const rates = { requestsPerMinute, authFailuresPerMinute, authTimeoutMs }
   try {
     return await createHttp(host, {
-      ...given({ authenticate, cors, proxies, ...sizes, ...rates }),
+      ...given({ cors, proxies, ...sizes, ...rates }),
+      // One that is undefined comes from a failed lookup, and is refused.
+      ...('authenticate' in options ? { authenticate: authenticate as Authenticate } : {}),
       mounts: [...mounts, ...(await mountsOf(workspace))],
       page,
       accessLog: (line) => printAccess(context, line),
@@ -153,18 +156,6 @@ function given<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Nam
   return Object.fromEntries(entries) as { [Name in keyof T]: Exclude<T[Name], undefined> }
 }
 
-async function loadHttp() {
-  try {
-    return await import('holdfast/http')
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw unusable(
-      'serve needs two packages that are not installed: npm install hono @hono/node-server',
-      error,
-    )
-  }
-}
-
 interface Address {
   readonly port: number | undefined
   readonly hostname: string
@@ -172,7 +163,7 @@ interface Address {
 
 /** On the given port, or on the default one and, if that is taken, the next free one. */
 async function listening(http: HttpServer, { port, hostname }: Address): Promise<HttpListener> {
-  const { listen } = await loadHttp()
+  const { listen } = await import('holdfast/http')
   const last = port ?? DEFAULT_PORT + MORE_PORTS
   for (let next = port ?? DEFAULT_PORT; ; next++) {
     try {

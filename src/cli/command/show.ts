@@ -1,21 +1,16 @@
 /** `holdfast show ID`: prints the turns of a conversation. */
 
 import { bold, dim, joinLines, styled } from 'holdfast/terminal'
-import { EXIT } from '../exit-code.ts'
-import { findContext, namedContext } from '../names.ts'
+import { namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
 import { conversationLines, costText } from '../terminal/exchange-lines.ts'
 import { counted } from '../terminal/text.ts'
-import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, showConversation } from './context.ts'
 import { whenText } from './sessions.ts'
 
-export async function show(context: CommandContext): Promise<number> {
+export function show(context: CommandContext): Promise<number> {
   const { args, out } = context
-  const workspace = await workspaceOf(context)
-  const store = workspace.openStore('read')
-  try {
-    const head = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
-    if (store === undefined) return EXIT.failed
+  return showConversation(context, async ({ workspace, store, head }) => {
     const { exchanges, session } = await readAll(store, head.key)
     const { contextId } = head.key
     const agent = namedContext(contextId, workspace.names)?.agent
@@ -28,8 +23,7 @@ export async function show(context: CommandContext): Promise<number> {
         totals: { turns, modelCalls, toolCalls, usage },
         turns: exchanges,
       }
-      out.json(data, 2)
-      return EXIT.done
+      return out.json(data, 2)
     }
     const { usage, turns } = session.totals
     const facts = [
@@ -43,8 +37,5 @@ export async function show(context: CommandContext): Promise<number> {
     const blocks = conversationLines(exchanges, look).map((lines) => styled`\n${joinLines(lines)}\n`)
     out.write(styled`${bold(contextId)}\n${dim(facts.join(' · '))}\n`)
     for (const block of blocks) out.write(block)
-    return EXIT.done
-  } finally {
-    await store?.close()
-  }
+  })
 }

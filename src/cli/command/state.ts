@@ -4,21 +4,16 @@ import type { Entity } from 'holdfast/grounding'
 import { type Entry, type EntryData, loadSession, type Session } from 'holdfast/journal'
 import { STATE_CONTEXT } from 'holdfast/operate'
 import { bold, joinLines, type Styled, styled, visibleValue } from 'holdfast/terminal'
-import { EXIT } from '../exit-code.ts'
-import { findContext, namedContext } from '../names.ts'
+import { namedContext } from '../names.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
-import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, showConversation } from './context.ts'
 import { whenText } from './sessions.ts'
 
-export async function state(context: CommandContext): Promise<number> {
+export function state(context: CommandContext): Promise<number> {
   const { args, out } = context
-  const workspace = await workspaceOf(context)
-  const store = workspace.openStore('read')
-  try {
-    const { key } = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
-    if (store === undefined) return EXIT.failed
+  return showConversation(context, async ({ workspace, store, head: { key } }) => {
     const { contextId } = key
     const agent = namedContext(contextId, workspace.names)?.agent
     const entities = entitiesOf(workspace, agent)
@@ -26,10 +21,7 @@ export async function state(context: CommandContext): Promise<number> {
     const values = await activeValues(store, { key, session, entities })
     const active = values.map((value) => activeThing(value, entities))
     const calls = await groundedCalls(store, { key, session })
-    if (args.has('json')) {
-      out.json({ contextId, agent: agent ?? null, active, calls }, 2)
-      return EXIT.done
-    }
+    if (args.has('json')) return out.json({ contextId, agent: agent ?? null, active, calls }, 2)
     const columns = columnsOf(out)
     const isPersons = contextId === STATE_CONTEXT
     const blocks = [
@@ -38,10 +30,7 @@ export async function state(context: CommandContext): Promise<number> {
       ...(isPersons ? [] : [callLines(calls, columns)]),
     ]
     out.write(joinLines(blocks.map((lines) => styled`${joinLines(lines)}\n`)))
-    return EXIT.done
-  } finally {
-    await store?.close()
-  }
+  })
 }
 
 type ActiveValue = NonNullable<Session['active']>[number]

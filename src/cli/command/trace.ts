@@ -7,11 +7,10 @@ import type { TraceEntry } from 'holdfast/observe'
 import { readTrace, readTraceTree } from 'holdfast/observe'
 import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { findContext } from '../names.ts'
-import { wrongUsage } from '../refusal.ts'
+import { Refusal, wrongUsage } from '../refusal.ts'
 import { counted, cut, oneLine } from '../terminal/text.ts'
 import { labelOf, msText, waterfallLines } from '../terminal/waterfall.ts'
-import { type CommandContext, columnsOf, scopeOf, workspaceOf } from './context.ts'
+import { type CommandContext, columnsOf, showConversation } from './context.ts'
 
 const POLL_MS = 200
 const PIPE_COLUMNS = 80
@@ -19,30 +18,20 @@ const PIPE_COLUMNS = 80
 export async function trace(context: CommandContext): Promise<number> {
   const { args, out } = context
   const chosen = turnOption(args.value('turn'))
-  const workspace = await workspaceOf(context)
-  const store = workspace.openStore('read')
-  try {
-    const { key } = await findContext(store, args.words[0] ?? '', scopeOf(context, workspace))
-    if (store === undefined) return EXIT.failed
+  return showConversation(context, async ({ store, head: { key } }) => {
     const { turn: newest } = await loadSession(store, key)
     const turn = chosen ?? newest
     if (turn !== 'all' && (turn < 1 || turn > newest))
       throw wrongUsage(`${key.contextId} has no turn ${turn}; its newest is ${newest}.`)
     const of = turn === 'all' ? {} : { turn }
     if (args.has('follow')) await follow(context, store, { key, turn: of.turn ?? newest })
-    if (args.has('json') && args.has('follow')) return EXIT.done
+    if (args.has('json') && args.has('follow')) return
     const tree = await readTraceTree(store, key, of)
-    if (args.has('json')) {
-      out.json(tree, 2)
-      return EXIT.done
-    }
+    if (args.has('json')) return out.json(tree, 2)
     const columns = out.isTTY ? columnsOf(out) : PIPE_COLUMNS
     const title = styled`${bold(key.contextId)} ${dim(turn === 'all' ? counted(newest, 'turn') : `turn ${turn}`)}`
     out.write(styled`${joinLines([title, ...waterfallLines(tree, { columns, now: Date.now() })])}\n`)
-    return EXIT.done
-  } finally {
-    await store?.close()
-  }
+  })
 }
 
 function turnOption(value: string | undefined): number | 'all' | undefined {
@@ -69,9 +58,22 @@ async function follow(
       else out.write(styled`${followLine(entry, first?.timestamp ?? 0, columnsOf(out))}\n`)
     printed = entries.length
     if (hasEnded || out.isClosed) break
+    if (found.length === 0) await checkKept(store, key, turn)
     await sleep(POLL_MS)
   }
   if (!args.has('json')) out.write(styled`\n`)
+}
+
+/** Throws if the turn has no entries any more: it would never end. */
+async function checkKept(store: Store, key: ContextKey, turn: number): Promise<void> {
+  if ((await store.read(key, { turn, limit: 1 })).length > 0) return
+  throw new Refusal(
+    `Turn ${turn} of ${key.contextId} is gone: it was pruned, or the conversation was erased.`,
+    {
+      exitCode: EXIT.failed,
+      code: 'not-found',
+    },
+  )
 }
 
 function isOver(entry: TraceEntry, hasEnded: boolean): boolean {

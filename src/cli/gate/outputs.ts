@@ -12,6 +12,8 @@ import {
   styled,
   wantsColour,
 } from 'holdfast/terminal'
+import { EXIT } from '../exit-code.ts'
+import { Refusal } from '../refusal.ts'
 import { isDebugging } from './debugging.ts'
 import { ForeignText } from './foreign.ts'
 
@@ -54,7 +56,12 @@ export function takeProcess(options: ColourOptions): Outputs {
 /** Nobody reads any more: a pipe was closed, or the terminal was, for which SIGHUP comes as well. */
 function ignoreLostReader(this: { readonly isTTY?: boolean }, error: NodeJS.ErrnoException): void {
   const isLost = error.code === 'EPIPE' || (error.code === 'EIO' && this.isTTY === true)
-  if (!isLost) throw error
+  if (isLost) return
+  throw new Refusal(`The output cannot be written: ${error.message}.`, {
+    exitCode: EXIT.failed,
+    code: 'unexpected',
+    cause: error,
+  })
 }
 
 /** Warnings of Node about intended features: types in a config, its own SQLite. */

@@ -1,14 +1,7 @@
 /** The documents of a corpus, from the command line: adds, lists and removes them. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import {
-  type AddProgress,
-  type AddReport,
-  type CorpusDocument,
-  type SkippedSource,
-  type SqliteCorpusOptions,
-  sqliteCorpus,
-} from 'holdfast/research'
+import type { AddProgress, AddReport, Corpus, CorpusDocument, SkippedSource } from 'holdfast/research'
 import { ERASE_LINE_END, joinLines, LINE_START, type Output, styled, yellow } from 'holdfast/terminal'
 import { type CommandContext, columnsOf } from '../command/context.ts'
 import { EXIT } from '../exit-code.ts'
@@ -16,15 +9,15 @@ import { homePath } from '../home-path.ts'
 import { wrongUsage } from '../refusal.ts'
 import { tableLines } from '../terminal/table.ts'
 import { counted, cut, oneLine } from '../terminal/text.ts'
-import { corpusPath } from './open-corpus.ts'
+import { documentsCorpus } from './open-corpus.ts'
 
 export async function addDocuments(context: CommandContext): Promise<number> {
   const { args, cwd, err } = context
   const paths = args.words.slice(1).map((path) => resolve(cwd, homePath(path)))
   if (paths.length === 0) throw wrongUsage('Name files or folders: holdfast research add FILES….')
-  const isNew = !existsSync(await corpusPath(context))
-  if (isNew && !paths.some((path) => existsSync(path))) return reportMissing(context, paths)
-  const corpus = sqliteCorpus(await corpusPath(context, 'create'))
+  const known = await documentsCorpus(context, 'change')
+  if (known === undefined && !paths.some((path) => existsSync(path))) return reportMissing(context, paths)
+  const corpus = known ?? (await documentsCorpus(context, 'create'))
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   const line = new ProgressLine(err, cwd)
@@ -86,12 +79,9 @@ function printReport(
 export async function listDocuments(context: CommandContext): Promise<number> {
   const { args, out, err, cwd } = context
   checkWords(context, 1, 'list')
-  const path = await corpusPath(context)
-  const documents = existsSync(path)
-    ? await inCorpus(path, { readOnly: true }, (corpus) => corpus.documents())
-    : []
-  if (args.has('json')) out.json(documents)
-  else if (documents.length === 0)
+  const documents = await inCorpus(await documentsCorpus(context, 'read'), (corpus) => corpus.documents())
+  if (args.has('json')) out.json(documents ?? [])
+  else if (documents === undefined || documents.length === 0)
     err.write(styled`No documents yet. holdfast research add FILES adds some.\n`)
   else out.write(styled`${joinLines(documentLines(documents, { cwd, columns: columnsOf(out) }))}\n`)
   return EXIT.done
@@ -115,8 +105,7 @@ export async function removeDocument(context: CommandContext): Promise<number> {
   const { args, out, err } = context
   checkWords(context, 2, 'remove ID')
   const id = args.words[1] ?? ''
-  const path = await corpusPath(context)
-  const removed = existsSync(path) ? await inCorpus(path, {}, (corpus) => corpus.remove(id)) : undefined
+  const removed = await inCorpus(await documentsCorpus(context, 'change'), (corpus) => corpus.remove(id))
   if (args.has('json')) out.json({ removed: removed ?? null })
   else if (removed === undefined)
     err.write(styled`There is no document ${JSON.stringify(id)}. Run holdfast research list for the ids.\n`)
@@ -124,16 +113,15 @@ export async function removeDocument(context: CommandContext): Promise<number> {
   return removed === undefined ? EXIT.failed : EXIT.done
 }
 
-async function inCorpus<T>(
-  path: string,
-  options: SqliteCorpusOptions,
-  use: (corpus: ReturnType<typeof sqliteCorpus>) => Promise<T>,
-): Promise<T> {
-  const corpus = sqliteCorpus(path, options)
+/** Undefined if there is no corpus yet. */
+async function inCorpus<C extends Corpus, T>(
+  corpus: C | undefined,
+  use: (corpus: C) => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await use(corpus)
+    return corpus && (await use(corpus))
   } finally {
-    await corpus.close()
+    await corpus?.close()
   }
 }
 

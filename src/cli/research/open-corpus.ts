@@ -1,7 +1,15 @@
 /** Opens the documents and the web search of `holdfast research`: those of the config, else the file and the usual vendors. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { brave, type Corpus, searxng, sqliteCorpus, tavily, type WebSearch } from 'holdfast/research'
+import {
+  brave,
+  type Corpus,
+  type SqliteCorpus,
+  searxng,
+  sqliteCorpus,
+  tavily,
+  type WebSearch,
+} from 'holdfast/research'
 import { type CommandContext, workspaceOf } from '../command/context.ts'
 import { shownPath } from '../config/config-errors.ts'
 import type { ResearchConfig } from '../config/define-config.ts'
@@ -9,13 +17,39 @@ import { didYouMean } from '../nearest.ts'
 import { unusable, wrongUsage } from '../refusal.ts'
 import type { Workspace } from '../workspace.ts'
 
-/** The path of `--corpus`, or that of the folder of conversations, which `create` makes. */
-export async function corpusPath(context: CommandContext, how: 'use' | 'create' = 'use'): Promise<string> {
+/**
+ * The corpus that questions search, for its documents: that of `--corpus`, of the config, or of the folder of conversations.
+ * Undefined if its file does not exist yet; `create` makes it.
+ */
+export function documentsCorpus(context: CommandContext, how: 'read'): Promise<Corpus | undefined>
+export function documentsCorpus(context: CommandContext, how: 'change'): Promise<SqliteCorpus | undefined>
+export function documentsCorpus(context: CommandContext, how: 'create'): Promise<SqliteCorpus>
+export async function documentsCorpus(
+  context: CommandContext,
+  how: 'read' | 'change' | 'create',
+): Promise<Corpus | undefined> {
   const given = context.args.value('corpus')
-  if (given !== undefined) return resolve(context.cwd, given)
+  if (given !== undefined) return fileCorpus(resolve(context.cwd, given), how)
   const workspace = await workspaceOf(context)
+  const { research, folder, configPath = '' } = workspace
+  if (research.corpus !== undefined) {
+    const own = await configCorpus(research.corpus)
+    if (how === 'read' || typeof (own as Partial<SqliteCorpus>).add === 'function') return own
+    throw unusable(
+      `${shownPath(configPath)}: research.corpus takes no documents from this command. Change them where they are, or name the file of another corpus with --corpus.`,
+    )
+  }
   if (how === 'create') workspace.makeFolder()
-  return corpusIn(workspace.folder)
+  return fileCorpus(corpusIn(folder), how)
+}
+
+function fileCorpus(path: string, how: 'read' | 'change' | 'create'): SqliteCorpus | undefined {
+  if (how !== 'create' && !existsSync(path)) return undefined
+  return sqliteCorpus(path, { readOnly: how === 'read' })
+}
+
+function configCorpus(corpus: NonNullable<ResearchConfig['corpus']>): Corpus | Promise<Corpus> {
+  return typeof corpus === 'function' ? corpus() : corpus
 }
 
 function corpusIn(folder: string): string {
@@ -33,7 +67,7 @@ export async function openCorpus(
   { research: { corpus }, folder }: Workspace,
 ): Promise<Corpus> {
   const given = args.value('corpus')
-  if (corpus !== undefined && given === undefined) return typeof corpus === 'function' ? corpus() : corpus
+  if (corpus !== undefined && given === undefined) return configCorpus(corpus)
   const path = given === undefined ? corpusIn(folder) : resolve(cwd, given)
   if (!existsSync(path))
     throw unusable(

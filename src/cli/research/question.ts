@@ -10,7 +10,7 @@ import {
 } from 'holdfast/research'
 import { dim, NOTHING, prose, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { shellWord } from '../arguments.ts'
-import { type CommandContext, columnsOf, workspaceOf } from '../command/context.ts'
+import { type CommandContext, columnsOf, optionsAgain, workspaceOf } from '../command/context.ts'
 import { endAtSignals } from '../command/interruption.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { FOREIGN } from '../gate/outputs.ts'
@@ -194,11 +194,7 @@ export class ResearchSession {
   }
 
   #command(rest: string): string {
-    const { args } = this.#context
-    const options = ['config', 'agent', 'model', 'corpus', 'web'].flatMap((option) => {
-      const value = args.value(option)
-      return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
-    })
+    const options = optionsAgain(this.#context, ['config', 'agent', 'model', 'corpus', 'web'])
     return ['holdfast research', ...options, `--context ${shellWord(this.#of.id)}`, rest].join(' ')
   }
 

@@ -1,4 +1,5 @@
 /** CORS: the pages of other origins that may call, and the methods and headers that they may use. */
+import { invalidOption, shown } from '../../protocol/index.ts'
 import type { Mount } from '../mount.ts'
 import { HttpProblem } from '../problem.ts'
 import { VISITOR_KEY } from './visitor.ts'
@@ -19,6 +20,7 @@ export class Cors {
   readonly #responseHeaders: string
 
   constructor(origins: readonly string[], mounts: readonly Mount[]) {
+    for (const origin of origins as readonly unknown[]) checkOrigin(origin)
     this.#origins = origins
     this.#methods = list([...METHODS, ...mounts.flatMap(({ routes }) => routes.map(({ method }) => method))])
     const named = mounts.flatMap(({ requestHeaders = [] }) =>
@@ -73,6 +75,19 @@ export class Cors {
     const origin = request.headers.get('origin')
     return origin !== null && this.#origins.includes(origin) ? origin : undefined
   }
+}
+
+/** Of a page without an origin, and of one with a scheme of its own, such as that of an app. */
+const OTHER_ORIGIN = /^(?:null|[\w+.-]+:\/\/[^/?#\s]+)$/
+
+/** Throws for a text that no browser sends as its origin: it would allow nothing. */
+function checkOrigin(origin: unknown): void {
+  const text = typeof origin === 'string' ? origin : ''
+  const web = /^https?:/i.test(text) && URL.canParse(text) ? new URL(text).origin : undefined
+  if (web === undefined ? OTHER_ORIGIN.test(text) : web === text) return
+  const advice =
+    web === undefined ? 'Name each one: scheme, host and port, as in https://app.example' : `Write ${web}`
+  throw invalidOption('cors', `must hold origins, not ${shown(origin)}. ${advice}`)
 }
 
 /**

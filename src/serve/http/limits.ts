@@ -15,7 +15,7 @@ export class RateLimit {
 
   /** Throws `rate-limited` with the time to wait. */
   take(name: string): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     const { left, at } = this.#buckets.get(name) ?? { left: this.#perMinute, at: now }
     const filled = Math.min(this.#perMinute, left + ((now - at) / 60_000) * this.#perMinute)
     // Set anew, so that the names come in the order of their last use.

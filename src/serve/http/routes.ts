@@ -324,7 +324,10 @@ export const ROUTES: readonly Route[] = [
     handle: async (call) => {
       await existing(call)
       const version = call.query['version'] as number | undefined
-      const found = await call.server.host.reads.artifact(keyOf(call), call.params['artifact'] ?? '', version)
+      const { reads } = call.server.host
+      const found = await reads
+        .artifact(keyOf(call), call.params['artifact'] ?? '', version)
+        .catch(partNotFound)
       return artifactResponse(found, call.request)
     },
   },
@@ -339,6 +342,12 @@ async function existing(call: RouteCall) {
   return info
 }
 
+/** Of a conversation that exists: an artifact or an entry, which the message names, was not found. */
+function partNotFound(error: unknown): never {
+  if (!HoldfastError.is(error, 'not-found')) throw error
+  throw new HttpProblem({ status: 404, code: 'not-found', detail: error.message })
+}
+
 async function isErased(call: RouteCall): Promise<boolean> {
   return (await call.server.host.store.head(keyOf(call)))?.status === 'erased'
 }
@@ -349,7 +358,8 @@ async function fork(call: RouteCall): Promise<Response> {
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
   if (key === undefined) {
-    const to = await host.fork(keyOf(call), { to: host.newContextId(name), ...defined({ at }) })
+    const fresh = host.newContextId(name)
+    const to = await host.fork(keyOf(call), { to: fresh, ...defined({ at }) }).catch(partNotFound)
     return json({ contextId: to }, 201)
   }
   // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
@@ -361,7 +371,7 @@ async function fork(call: RouteCall): Promise<Response> {
       await host.fork(keyOf(call), { to, ...defined({ at }) })
     } catch (error) {
       // The same request at once has made it.
-      if (!(await isForked(call, prefix, to))) throw error
+      if (!(await isForked(call, prefix, to))) partNotFound(error)
     }
   return json({ contextId: to }, 201)
 }

@@ -151,3 +151,15 @@ test('a limit forgets the names that are unused for longest, and none that is in
   }
   expect([isFree('flood'), isFree('idle')]).toEqual([false, true])
 })
+
+test('a limit counts the time that passes, not that of the clock, which may be set back', () => {
+  const clock = new ManualClock()
+  const limit = new RateLimit(2, clock)
+  const take = (): void => limit.take('ann')
+  take()
+  clock.set(clock.now() - 60 * 60_000)
+  take()
+  expect(take).toThrow('Too many requests')
+  clock.advance(30_000)
+  take()
+})

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ClientError, type ClientEvent, createClient } from '../../../src/client/index.ts'
 import { askUser, memoryStore } from '../../../src/index.ts'
@@ -151,6 +152,9 @@ describe('the client', () => {
     expect(await conversation.ask({ message: 'Hi', key })).toMatchObject({ text: 'Once.', turn: 1 })
     const read = await createClient({ url: 'http://127.0.0.1:1', retryForMs: 0 }).agents().catch(String)
     expect(read).toMatch(/127\.0\.0\.1:1 was not reached: .+\. Tried once\.$/)
+    const dead = await listenOnce()
+    const refused = await createClient({ url: dead, retryForMs: 0 }).agents().catch(String)
+    expect(refused).toContain(`${dead} was not reached: fetch failed: connect ECONNREFUSED 127.0.0.1:`)
     expect((failure as ClientError).cause).toMatchObject({
       message: `${url} was not reached: fetch failed`,
       status: 0,
@@ -195,3 +199,12 @@ describe('the client', () => {
     await expect(events.next()).rejects.toMatchObject({ status: 404 })
   })
 })
+
+/** An address at which nothing listens any more. */
+async function listenOnce(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  await new Promise((done) => server.close(done))
+  return `http://127.0.0.1:${port}`
+}

@@ -136,7 +136,18 @@ describe('a host over HTTP', () => {
         })
       ).status
     expect([await rest(etag), await rest('"0-0"')]).toEqual([206, 200])
-    expect((await call('/conversations/a:1/artifacts/nothing')).status).toBe(404)
+    const missing = async (artifact: string) => {
+      const response = await call(`/conversations/a:1/artifacts/${artifact}`)
+      return [response.status, ((await response.json()) as { detail: string }).detail]
+    }
+    expect(await missing('nothing')).toEqual([
+      404,
+      'There is no artifact "nothing". Write or create it first.',
+    ])
+    expect(await missing('receipt?version=7')).toEqual([
+      404,
+      'Artifact "receipt" has no version 7. Its newest is 1.',
+    ])
   })
 
   test.each([
@@ -225,6 +236,11 @@ describe('a host over HTTP', () => {
     const first = (await fork()) as { contextId: string }
     expect(await fork()).toEqual(first)
     expect(await (await call(`/conversations/${first.contextId}`)).json()).toMatchObject({ turn: 1 })
+    const detail = 'local local a:1 has no entry 999 to fork after; its last one is 6.'
+    for (const headers of [{}, { 'idempotency-key': 'late' }]) {
+      const late = await call('/conversations/a:1/fork', { json: { at: 999 }, headers })
+      expect(await late.json()).toMatchObject({ status: 404, code: 'not-found', detail })
+    }
   })
 
   test('a deleted conversation is gone, and its id is refused until it is recreated', async () => {

@@ -22,6 +22,12 @@ it.each<readonly [what: string, make: () => unknown, why: string]>([
     () => createClient({ url: 'x', token: {} as never }),
     'token must be',
   ],
+  [
+    'a client whose address has no scheme',
+    () => createClient({ url: 'localhost:4700' }),
+    'url must begin with http:// or https://, not "localhost:4700"',
+  ],
+  ['a client with half an address', () => createClient({ url: '/api' }), 'must begin with http://'],
   ['apiKeyAuth()', () => apiKeyAuth(none), 'apiKeyAuth() takes a list of { sha256, tenant, actor }'],
   ['apiKeyAuth([undefined])', () => apiKeyAuth([none]), 'A key of apiKeyAuth() takes options as an object'],
   ['a key without an actor', () => apiKeyAuth([{ sha256, tenant: 'a' } as never]), 'needs actor'],
@@ -43,6 +49,12 @@ it.each<readonly [what: string, make: () => unknown, why: string]>([
     () => createHttp(host, { mounts: [none] }),
     'mounts must be protocols such as openai()',
   ],
+  [
+    'an origin with a path',
+    () => createHttp(host, { cors: ['https://app.example/'] }),
+    'cors must hold origins, not "https://app.example/". Write https://app.example.',
+  ],
+  ['every origin', () => createHttp(host, { cors: ['*'] }), 'not "*". Name each one'],
   ['a lost authenticate', () => createHttp(host, { authenticate: none }), 'authenticate must be a function'],
   ['listen()', () => listen(none, { port: 0 }), 'listen() needs a server first'],
   [
