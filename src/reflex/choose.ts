@@ -4,7 +4,16 @@
  */
 import { type Filled, fillArguments } from './fill.ts'
 import { ASKING, BEFORE_NOUNS, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
-import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isWhQuestion } from './mood.ts'
+import {
+  asks,
+  isDenied,
+  isDoubted,
+  isInquiry,
+  isLeading,
+  isStatement,
+  isWhQuestion,
+  looksAround,
+} from './mood.ts'
 import { referredTo } from './pointed.ts'
 import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
 import { latestOf, mentioned, type Row } from './rows.ts'
@@ -247,41 +256,6 @@ function isAdjective({ tokens, language }: Request, at: number): boolean {
   const isBefore = language === 'en' && (isNoun(tokens[at + 1]) || tokens[at + 1]?.word === 'ones')
   return (
     isState && (isBefore || (language === 'fr' && tokens[at]?.isPlural === true && isPlural(tokens[at - 1])))
-  )
-}
-
-/** Whether a message asks to see something. */
-function looksAround(request: Request): boolean {
-  return request.tokens.some(
-    ({ verbs, word }, at) =>
-      (ASKING.has(word) && asks(request, at)) ||
-      (verbs.includes('!look') && !STOP.has(word) && !verbs.includes('!finish') && isAsked(request, at)),
-  )
-}
-
-/** `which …s`, `what is`; but not `…, which is …`. */
-function asks(request: Request, at: number): boolean {
-  const next = request.tokens[at + 1]?.word ?? ''
-  const { sentenceOf } = request
-  const isRelative = sentenceOf.some(
-    (each, place) =>
-      place < at &&
-      each === sentenceOf[at] &&
-      isContent(request, place) &&
-      !request.tokens[place]?.verbs.includes('!look'),
-  )
-  const isNear = isRelative
-    ? isContent(request, at + 1)
-    : request.tokens.some(
-        (_, place) => place > at && sentenceOf[place] === sentenceOf[at] && isContent(request, place),
-      )
-  const isBare = !request.tokens.some((_, place) => isContent(request, place))
-  const isLast = request.sentenceOf[at] !== request.sentenceOf[at + 1]
-  return (
-    isNear ||
-    isBare ||
-    isLast ||
-    (/^(?:what|where|who)$/.test(request.tokens[at]?.word ?? '') && /^(?:is|are|s|the)$/.test(next))
   )
 }
 
