@@ -85,7 +85,8 @@ async function judgementOf(
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity, parameters, above }, judging))
+      const hasNear = list.length < MOST_WITH_NEAR
+      list.push(await refuse(found, { verdict, entity, parameters, above, hasNear }, judging))
     }
   }
   const outcome = { ...groundedArgs(args, passed), warnings }
@@ -178,6 +179,10 @@ async function suggestionsFor(
   return own.near.length > 0 || above === undefined ? own : above.near(given, entity)
 }
 
+/** A comparison with all known things takes milliseconds, and a model may make up thousands of ids in one call. */
+const MOST_WITH_NEAR = 50
+const NO_SUGGESTIONS: NearMatches = { near: [] }
+
 async function refuse(
   { path, given }: FoundId,
   {
@@ -185,17 +190,21 @@ async function refuse(
     entity,
     parameters,
     above,
+    hasNear,
   }: {
     readonly verdict: Refused
     readonly entity: Entity
     readonly parameters: JsonObject
     readonly above: Above | undefined
+    readonly hasNear: boolean
   },
   judging: JudgeContext,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
-  const near = await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
+  const near = hasNear
+    ? await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
+    : NO_SUGGESTIONS
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,
