@@ -3,7 +3,7 @@
  * one above. A label or a list position is replaced by its id. Runs nothing.
  */
 import { defined, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
-import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
+import { depthOf, type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
 import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, placesOf, placeText, withIds, writtenAt } from './marks.ts'
@@ -126,10 +126,6 @@ export function composeKeys(found: readonly FoundId[], entities: Entities): read
     })
   }
   return places
-}
-
-function depthOf(entity: Entity | undefined): number {
-  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
 }
 
 /** An id that may belong to several entities must be good for one of them. */

@@ -5,7 +5,7 @@
 import { defined, ENTITY_MARK, isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { type Entities, type MarkMeaning, readMark } from './entity.ts'
-import { matchesSchema } from './schema-match.ts'
+import { listOf, matchesSchema } from './schema-match.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -371,10 +371,6 @@ function sameValue(walk: Walk, { ref, same, choices }: Node, place: WalkedValue)
     if (fitting.some((inner) => isFixed(inner) && entitiesIn(inner as JsonObject).length === 0)) continue
     for (const inner of fitting.length > 0 ? fitting : all) visit(walk, inner, place)
   }
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
 function isFixed(given: Json): boolean {

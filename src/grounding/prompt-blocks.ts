@@ -4,7 +4,7 @@
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
 import { unexpired } from './active-values.ts'
-import { type Called, type Entities, type Entity, undeclared } from './entity.ts'
+import { type Called, depthOf, type Entities, type Entity, undeclared } from './entity.ts'
 import { activeIds } from './facts.ts'
 import { plainLine } from './text-normalize.ts'
 
@@ -173,12 +173,6 @@ export function activeLabels({ id, ids = [id], label, labels }: ActiveValue): Re
   if (ids.length < 2) return new Map(label === undefined ? [] : [[id, label]])
   const known = ids.map((each, at): [string, string] => [each, labels?.[at] ?? ''])
   return new Map(known.filter(([, name]) => name !== ''))
-}
-
-function depthOf(entity: Entity | undefined): number {
-  let depth = 0
-  for (let above = entity?.parent; above !== undefined; above = above.parent) depth++
-  return depth
 }
 
 /** The most turns with tools in the memory block. */

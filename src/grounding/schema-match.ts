@@ -84,7 +84,7 @@ function isType(name: Json, value: Json): boolean {
   return typeof value === name
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
+export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
