@@ -75,13 +75,25 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
   const [first] = rated
   if (first === undefined) return { kind: 'none' }
   const close = rated.filter(({ total }) => total >= first.total - CLOSE)
-  const serious = first.isSure ? close.filter(({ isSure }) => isSure) : close
+  const serious = seriousOf(first, { rated, close })
   const isClear = serious.length === 1 && first.isSure
   if (isClear && isDenied(request, first.match.verbAt)) return { kind: 'denied' }
   const { profile, verbAt } = first.match
   const isInDoubt = !profile.looks && isDoubted(request, verbAt, first.filled.taken)
   if (isClear && !isDiluted(request, first.match) && !isInDoubt) return { kind: 'one', match: first.match }
   return { kind: 'several', profiles: serious.slice(0, MOST_OFFERED).map(({ match }) => match.profile) }
+}
+
+/** The tools that may be meant as well as the first. A verb alone is no order if several tools do what it says. */
+function seriousOf(
+  first: Rated,
+  { rated, close }: { readonly rated: readonly Rated[]; readonly close: readonly Rated[] },
+): readonly Rated[] {
+  const isBare = ({ match, filled }: Rated): boolean =>
+    !match.profile.looks && match.noun === 0 && filled.used + Object.keys(filled.args).length === 0
+  const rivals = rated.filter((other) => isBare(other) && other.match.verb >= first.match.verb)
+  if (isBare(first) && rivals.length > 1) return rivals
+  return first.isSure ? close.filter(({ isSure }) => isSure) : close
 }
 
 /** One or two known things that the message names in part. */
