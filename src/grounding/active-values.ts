@@ -117,7 +117,7 @@ function chosenValue(
   const by = selectedBy ?? author
   const keepsAuthor = known !== undefined && keepsAuthorOf(known, by)
   const label = about.label ?? known?.label
-  const labels = about.labels ?? known?.labels
+  const labels = about.labels ?? (known && labelsFor([first, ...(ids ?? [])], known))
   const parent = about.parent ?? known?.parent
   return {
     entity,
@@ -129,6 +129,14 @@ function chosenValue(
     since: keepsAuthor ? chosenAt(known).at : at,
     ...defined({ origin }),
   }
+}
+
+/** The labels of a selection in the order of its new ids. */
+function labelsFor(ids: readonly string[], known: ActiveValue): readonly string[] | undefined {
+  const { labels } = known
+  const before = known.ids ?? [known.id]
+  if (labels === undefined || labels.length === 0) return labels
+  return [...new Set(ids)].map((id) => labels[before.indexOf(id)] ?? '')
 }
 
 /** A child of another parent deselects the active parent. */

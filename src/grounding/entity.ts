@@ -218,6 +218,11 @@ export function isEntity(value: unknown): value is Entity {
   return typeof value === 'object' && value !== null && (value as Partial<Entity>).sources instanceof Set
 }
 
+/** The number of entities above one. */
+export function depthOf(entity: Entity | undefined): number {
+  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
+}
+
 /** The strictest entity, for marks of undeclared ones. */
 export function undeclared(name: string): Entity {
   return entity(name)

@@ -3,7 +3,7 @@
  * one above. A label or a list position is replaced by its id. Runs nothing.
  */
 import { defined, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
-import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
+import { depthOf, type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
 import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, placesOf, placeText, withIds, writtenAt } from './marks.ts'
@@ -85,7 +85,8 @@ async function judgementOf(
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity, parameters, above }, judging))
+      const hasNear = list.length < MOST_WITH_NEAR
+      list.push(await refuse(found, { verdict, entity, parameters, above, hasNear }, judging))
     }
   }
   const outcome = { ...groundedArgs(args, passed), warnings }
@@ -125,10 +126,6 @@ export function composeKeys(found: readonly FoundId[], entities: Entities): read
     })
   }
   return places
-}
-
-function depthOf(entity: Entity | undefined): number {
-  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
 }
 
 /** An id that may belong to several entities must be good for one of them. */
@@ -178,6 +175,10 @@ async function suggestionsFor(
   return own.near.length > 0 || above === undefined ? own : above.near(given, entity)
 }
 
+/** A comparison with all known things takes milliseconds, and a model may make up thousands of ids in one call. */
+const MOST_WITH_NEAR = 50
+const NO_SUGGESTIONS: NearMatches = { near: [] }
+
 async function refuse(
   { path, given }: FoundId,
   {
@@ -185,17 +186,21 @@ async function refuse(
     entity,
     parameters,
     above,
+    hasNear,
   }: {
     readonly verdict: Refused
     readonly entity: Entity
     readonly parameters: JsonObject
     readonly above: Above | undefined
+    readonly hasNear: boolean
   },
   judging: JudgeContext,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
-  const near = await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
+  const near = hasNear
+    ? await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
+    : NO_SUGGESTIONS
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,

@@ -5,7 +5,7 @@
 import { defined, ENTITY_MARK, isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { type Entities, type MarkMeaning, readMark } from './entity.ts'
-import { matchesSchema } from './schema-match.ts'
+import { listOf, matchesSchema } from './schema-match.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -100,7 +100,7 @@ function looksLikeId(text: string): boolean {
 
 function walkArgs(schema: JsonObject, args: Json): Walk {
   const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
-  visit(walk, schema, { value: args, path: [], above: [] })
+  visit(walk, schema, { value: args, path: [], visited: [] })
   return walk
 }
 
@@ -221,8 +221,19 @@ interface WalkedValue {
   readonly path: Path
   /** The name of a property, not its value. */
   readonly isKey?: true
-  /** The schemas already applied to this very value: schemas may refer to themselves. */
-  readonly above: JsonObject[]
+  /** The schemas already applied to this very value: schemas may refer to themselves, and alternatives to the same. */
+  readonly visited: JsonObject[]
+  /** The values in it, each made once for all schemas of this one. */
+  inside?: Map<string | number, WalkedValue>
+}
+
+function valueIn(owner: WalkedValue, step: string | number, value: Json): WalkedValue {
+  owner.inside ??= new Map()
+  const known = owner.inside.get(step)
+  if (known !== undefined) return known
+  const place: WalkedValue = { value, path: [...owner.path, step], visited: [] }
+  owner.inside.set(step, place)
+  return place
 }
 
 /** A parsed node of a schema. Every call walks the schema and schemas never change, so each node is parsed once. */
@@ -293,8 +304,8 @@ function markedBy(schema: SchemaNode): Marked {
 
 function visit(walk: Walk, given: Json | undefined, place: WalkedValue): void {
   const schema = schemaNode(given)
-  if (schema === undefined || place.above.includes(schema) || place.path.length > DEEPEST) return
-  place.above.push(schema)
+  if (schema === undefined || place.visited.includes(schema) || place.path.length > DEEPEST) return
+  place.visited.push(schema)
   const node = nodeOf(schema)
   if (node.marks.length > 0) recordId(walk, node, place)
   if (node.isFixed && matchesSchema(schema, place.value, walk.root))
@@ -316,7 +327,11 @@ function isMark(value: Json): boolean {
   )
 }
 
-function recordId(walk: Walk, marked: Marked, { value, path, isKey }: Omit<WalkedValue, 'above'>): void {
+function recordId(
+  walk: Walk,
+  marked: Marked,
+  { value, path, isKey }: Pick<WalkedValue, 'value' | 'path' | 'isKey'>,
+): void {
   if (value === null) return
   if (Array.isArray(value)) {
     for (const [at, item] of (value as readonly Json[]).entries())
@@ -358,29 +373,26 @@ function sameValue(walk: Walk, { ref, same, choices }: Node, place: WalkedValue)
   }
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : []
-}
-
 function isFixed(given: Json): boolean {
   const schema = schemaNode(given)
   return schema !== undefined && ('const' in schema || 'enum' in schema)
 }
 
-function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: WalkedValue): void {
-  for (const [at, item] of (value as readonly Json[]).entries()) {
-    const place: WalkedValue = { value: item, path: [...path, at], above: [] }
+function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, list: WalkedValue): void {
+  for (const [at, item] of (list.value as readonly Json[]).entries()) {
+    const place = valueIn(list, at, item)
     visit(walk, at < first.length ? first[at] : rest, place)
     for (const inner of anyItem) visit(walk, inner, place)
   }
 }
 
-function inObject(walk: Walk, node: Node, { value, path }: WalkedValue): void {
+function inObject(walk: Walk, node: Node, owner: WalkedValue): void {
   const { properties = {}, patterns, otherFields, anyField, names } = node
-  const declared = declaredIn(walk, node, { value: value as JsonObject, path })
-  for (const [name, inner] of Object.entries(value as JsonObject)) {
+  const value = owner.value as JsonObject
+  const declared = declaredIn(walk, node, { value, path: owner.path })
+  for (const [name, inner] of Object.entries(value)) {
     if (inner === undefined) continue
-    const place: WalkedValue = { value: inner, path: [...path, name], above: [] }
+    const place = valueIn(owner, name, inner)
     const matching = patterns.filter(({ pattern }) => pattern.test(name))
     const isNamed = Object.hasOwn(properties, name)
     if (isNamed || matching.length > 0) declared.add(name)
@@ -388,7 +400,7 @@ function inObject(walk: Walk, node: Node, { value, path }: WalkedValue): void {
     for (const each of matching) visit(walk, each.inner, place)
     if (!isNamed && matching.length === 0) visit(walk, otherFields, place)
     visit(walk, anyField, place)
-    visit(walk, names, { value: name, path: place.path, isKey: true, above: [] })
+    visit(walk, names, { value: name, path: place.path, isKey: true, visited: [] })
   }
 }
 

@@ -49,10 +49,13 @@ export function matchesIn(text: string, pattern: RegExp | undefined): readonly s
   const found = new Set<string>()
   for (const { 0: match, index } of text
     .slice(0, LONGEST_TEXT)
-    .matchAll(new RegExp(inner, `${pattern.flags}g`)))
+    .matchAll(new RegExp(`${NOT_JOINED}(?:${inner})`, `${pattern.flags}g`)))
     if (match !== '' && isAlone(text, { from: index, to: index + match.length })) found.add(match)
   return [...found]
 }
+
+/** Where a whole token may begin: a pattern is not tried at each letter of a long word. */
+const NOT_JOINED = String.raw`(?<![0-9A-Za-z_@\-])`
 
 /** The anchors at the ends of alternatives; escapes and classes are met, too, and stay. */
 const ANCHOR = /\\[^]|\[(?:\\[^]|[^\]\\])*\]|(?<=^|\||\((?:\?:)?)\^|(?<!\(\?[=!])\$(?=$|\||\))/g

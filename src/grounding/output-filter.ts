@@ -125,9 +125,10 @@ class Pass {
     if (opening !== undefined) {
       const inside = rest.slice(opening.length)
       if (NAMES.some((name) => name.startsWith(inside.toLowerCase()))) return true
-      const id = inside.slice(NAMING.exec(inside)?.[0].length ?? 0)
-      const bare = id.replace(/\s{1,3}$/, '')
-      return this.#known.hasPrefix(id) || this.#known.at(bare, 0)?.id === bare
+      return [inside, inside.slice(NAMING.exec(inside)?.[0].length ?? 0)].some((id) => {
+        const bare = id.replace(/\s{1,3}$/, '')
+        return this.#known.hasPrefix(id) || this.#known.at(bare, 0)?.id === bare
+      })
     }
     return this.#startsWord() && this.#known.hasPrefix(rest)
   }
@@ -146,10 +147,12 @@ class Pass {
     const rest = text.slice(at, at + LOOKED_BACK)
     const opening = OPENING.exec(rest)?.[0]
     if (opening === undefined) return 0
+    const inside = at + opening.length
     const naming = NAMING.exec(rest.slice(opening.length))?.[0] ?? ''
-    const start = at + opening.length + naming.length
+    // An id may begin like a name of ids: `id-5`.
+    const start = this.#known.at(text, inside + naming.length) === undefined ? inside : inside + naming.length
     const found = this.#known.at(text, start)
-    if (found === undefined || (isPlain(found.id) && naming === '')) return 0
+    if (found === undefined || (isPlain(found.id) && start === inside)) return 0
     const end = start + found.id.length
     const closing = CLOSING.exec(text.slice(end, end + 4))?.[0]
     return closing === undefined ? 0 : end + closing.length - at

@@ -4,7 +4,7 @@
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
 import { unexpired } from './active-values.ts'
-import { type Called, type Entities, type Entity, undeclared } from './entity.ts'
+import { type Called, depthOf, type Entities, type Entity, undeclared } from './entity.ts'
 import { activeIds } from './facts.ts'
 import { plainLine } from './text-normalize.ts'
 
@@ -145,6 +145,8 @@ export function stateBlock(active: readonly ActiveValue[], options: StateBlockOp
 
 /** The most things of one entity in the state block. */
 export const MOST_ACTIVE = 10
+/** A cut id is none, so only a text that is hardly an id is cut. */
+const LONGEST_ID = 1000
 
 function activeLine(value: ActiveValue, options: StateBlockOptions): string {
   const { entities, language, handle = (_, id) => id } = options
@@ -152,7 +154,7 @@ function activeLine(value: ActiveValue, options: StateBlockOptions): string {
   const entity = entities.get(value.entity) ?? undeclared(value.entity)
   const [ids, labels] = [activeIds(value), activeLabels(value)]
   const shown = ids.slice(0, MOST_ACTIVE).map((id) => ({
-    id: plainLine(handle(value.entity, id), 80),
+    id: plainLine(handle(value.entity, id), LONGEST_ID),
     label: labels.get(id),
   }))
   const rest = ids.length > MOST_ACTIVE ? `, ${words.more(ids.length - MOST_ACTIVE)}` : ''
@@ -171,12 +173,6 @@ export function activeLabels({ id, ids = [id], label, labels }: ActiveValue): Re
   if (ids.length < 2) return new Map(label === undefined ? [] : [[id, label]])
   const known = ids.map((each, at): [string, string] => [each, labels?.[at] ?? ''])
   return new Map(known.filter(([, name]) => name !== ''))
-}
-
-function depthOf(entity: Entity | undefined): number {
-  let depth = 0
-  for (let above = entity?.parent; above !== undefined; above = above.parent) depth++
-  return depth
 }
 
 /** The most turns with tools in the memory block. */

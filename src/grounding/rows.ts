@@ -70,10 +70,12 @@ export function joinedKey(values: readonly string[]): string {
   return values.map((value) => value.replace(/[\\|]/g, '\\$&')).join(KEY_JOINT)
 }
 
+/** A separator that no backslash escapes. */
+const JOINT = /(?<=(?:^|[^\\])(?:\\\\)*)\|/
+
 /** The values of a composite id. */
 export function keyValues(id: string): readonly string[] {
-  const values = id.match(/(?:\\.|[^\\|])+|(?<=\||^)(?=\||$)/gu) ?? []
-  return values.map((value) => value.replace(/\\(.)/gu, '$1'))
+  return id.split(JOINT).map((value) => value.replace(/\\([\\|])/g, '$1'))
 }
 
 /** The sightings of rows, in order. Rows without an id are skipped. */

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, schemaNode } from '../tool/index.ts'
 
 export function matchesSchema(raw: Json | undefined, value: Json, root: JsonObject): boolean {
-  return fits(raw, value, { root, left: DEEPEST })
+  return fits(raw, value, { root, left: DEEPEST, known: new Map() })
 }
 
 /** Schemas may refer to themselves without end. */
@@ -15,12 +15,23 @@ const DEEPEST = 24
 interface MatchContext {
   readonly root: JsonObject
   readonly left: number
+  /** Earlier answers about lists and objects: alternatives often refer to the same schemas for the same values. */
+  readonly known: Map<JsonObject, Map<Json, boolean>>
 }
 
 function fits(raw: Json | undefined, value: Json, context: MatchContext): boolean {
   if (raw === false) return false
   const schema = schemaNode(raw)
   if (schema === undefined || context.left === 0) return true
+  if (typeof value !== 'object' || value === null) return fitsNode(schema, value, context)
+  const known = context.known.get(schema) ?? new Map<Json, boolean>()
+  context.known.set(schema, known)
+  const answer = known.get(value) ?? fitsNode(schema, value, context)
+  known.set(value, answer)
+  return answer
+}
+
+function fitsNode(schema: JsonObject, value: Json, context: MatchContext): boolean {
   const inside: MatchContext = { ...context, left: context.left - 1 }
   if (!fitsType(schema['type'], value)) return false
   if ('const' in schema && !same(schema['const'], value)) return false
@@ -73,7 +84,7 @@ function isType(name: Json, value: Json): boolean {
   return typeof value === name
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
+export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 

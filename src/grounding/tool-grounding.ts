@@ -48,7 +48,7 @@ export function shownBy(
   const { grounding } = tool
   try {
     const { result, problems } = withRowProblems(() => grounding?.seen?.(output, input) ?? [])
-    const seen = result.map(checkedThing)
+    const seen = result.map(checkedThing).filter(({ id }: Partial<Sighting>) => id !== undefined)
     const selects = (grounding?.selects?.(output, input) ?? []).map(checkedThing)
     const isMissed = grounding?.seen !== undefined && seen.length === 0 && isRows(output)
     if (!isMissed && problems.length === 0) return { seen, selects }

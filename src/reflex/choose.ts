@@ -4,7 +4,16 @@
  */
 import { type Filled, fillArguments } from './fill.ts'
 import { ASKING, BEFORE_NOUNS, LIGHT, LOOKING, NAMELESS, STOP } from './lexicon.ts'
-import { isDenied, isDoubted, isInquiry, isLeading, isStatement, isWhQuestion } from './mood.ts'
+import {
+  asks,
+  isDenied,
+  isDoubted,
+  isInquiry,
+  isLeading,
+  isStatement,
+  isWhQuestion,
+  looksAround,
+} from './mood.ts'
 import { referredTo } from './pointed.ts'
 import { isAsked, isContent, isInValue, type Request, readRequest, shares, type Token } from './request.ts'
 import { latestOf, mentioned, type Row } from './rows.ts'
@@ -66,13 +75,25 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
   const [first] = rated
   if (first === undefined) return { kind: 'none' }
   const close = rated.filter(({ total }) => total >= first.total - CLOSE)
-  const serious = first.isSure ? close.filter(({ isSure }) => isSure) : close
+  const serious = seriousOf(first, { rated, close })
   const isClear = serious.length === 1 && first.isSure
   if (isClear && isDenied(request, first.match.verbAt)) return { kind: 'denied' }
   const { profile, verbAt } = first.match
   const isInDoubt = !profile.looks && isDoubted(request, verbAt, first.filled.taken)
   if (isClear && !isDiluted(request, first.match) && !isInDoubt) return { kind: 'one', match: first.match }
   return { kind: 'several', profiles: serious.slice(0, MOST_OFFERED).map(({ match }) => match.profile) }
+}
+
+/** The tools that may be meant as well as the first. A verb alone is no order if several tools do what it says. */
+function seriousOf(
+  first: Rated,
+  { rated, close }: { readonly rated: readonly Rated[]; readonly close: readonly Rated[] },
+): readonly Rated[] {
+  const isBare = ({ match, filled }: Rated): boolean =>
+    !match.profile.looks && match.noun === 0 && filled.used + Object.keys(filled.args).length === 0
+  const rivals = rated.filter((other) => isBare(other) && other.match.verb >= first.match.verb)
+  if (isBare(first) && rivals.length > 1) return rivals
+  return first.isSure ? close.filter(({ isSure }) => isSure) : close
 }
 
 /** One or two known things that the message names in part. */
@@ -247,41 +268,6 @@ function isAdjective({ tokens, language }: Request, at: number): boolean {
   const isBefore = language === 'en' && (isNoun(tokens[at + 1]) || tokens[at + 1]?.word === 'ones')
   return (
     isState && (isBefore || (language === 'fr' && tokens[at]?.isPlural === true && isPlural(tokens[at - 1])))
-  )
-}
-
-/** Whether a message asks to see something. */
-function looksAround(request: Request): boolean {
-  return request.tokens.some(
-    ({ verbs, word }, at) =>
-      (ASKING.has(word) && asks(request, at)) ||
-      (verbs.includes('!look') && !STOP.has(word) && !verbs.includes('!finish') && isAsked(request, at)),
-  )
-}
-
-/** `which …s`, `what is`; but not `…, which is …`. */
-function asks(request: Request, at: number): boolean {
-  const next = request.tokens[at + 1]?.word ?? ''
-  const { sentenceOf } = request
-  const isRelative = sentenceOf.some(
-    (each, place) =>
-      place < at &&
-      each === sentenceOf[at] &&
-      isContent(request, place) &&
-      !request.tokens[place]?.verbs.includes('!look'),
-  )
-  const isNear = isRelative
-    ? isContent(request, at + 1)
-    : request.tokens.some(
-        (_, place) => place > at && sentenceOf[place] === sentenceOf[at] && isContent(request, place),
-      )
-  const isBare = !request.tokens.some((_, place) => isContent(request, place))
-  const isLast = request.sentenceOf[at] !== request.sentenceOf[at + 1]
-  return (
-    isNear ||
-    isBare ||
-    isLast ||
-    (/^(?:what|where|who)$/.test(request.tokens[at]?.word ?? '') && /^(?:is|are|s|the)$/.test(next))
   )
 }
 

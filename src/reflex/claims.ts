@@ -238,9 +238,13 @@ export class Claims {
     if (spoken.has(at)) return false
     const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
     const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
-    // `tasks that are running`: a light verb that tells a state says something.
-    const isDoing = word.endsWith('ing') && /^(?:is|are|was|were)$/.test(request.tokens[at - 1]?.word ?? '')
-    const isOfMany = request.tokens[at + 1]?.isPlural === true
+    // `tasks that are running`, `delete all tasks that are open`: a light verb that tells a state says something.
+    const before = request.tokens[at - 1]
+    const isState = !profile.looks && keys.some((key) => key.startsWith('='))
+    const isForm = isState || word.endsWith('ing') || (!profile.looks && word.endsWith('ed'))
+    const isDoing = isForm && /^(?:is|are|was|were)$/.test(before?.word ?? '')
+    const isBehind = isState && request.language === 'fr' && before?.isPlural === true
+    const isOfMany = request.tokens[at + 1]?.isPlural === true || isBehind
     const isNew = /^(?:new|nouve(?:au|aux|l|lle|lles))$/.test(word) && !request.tokens[at]?.isName
     return (
       isMeant &&

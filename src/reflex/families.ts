@@ -203,7 +203,7 @@ the: le la les l un une contenu lensemble; of: de des d du; exist: existe existe
 is: est soit serait c cest; are: sont suis es sommes; who: qui; where: ou; that: que qu ce c ca cela ceci; these: ces; this: cette
 cet; i: je j jsuis; you: tu vous te toi t; we: nous on; me: moi m me; my: mon ma mes; our: notre nos; your: votre vos ton ta tes;
 its: son sa ses leur leurs; it: il elle celui celle lui ils elles ceux celles; s: s se; not: pas ne n; never: jamais;
-without: sans; there: y; and: et; with: avec; now: maintenant desormais; also: aussi; then: puis ensuite; but: mais donc
+without: sans; before: avant; after: apres; there: y; and: et; with: avec; now: maintenant desormais; also: aussi; then: puis ensuite; but: mais donc
 alors; please: plait svp stp veuillez prie merci; want: jveux jvoudrais jvx vx vouloir desire desirerais desirerait tiens veux voudrais voudrait veut voulez aimerais aimerait souhaite souhaiterais faut
 faudrait besoin envie voulais; can: peu peux peut pouvez puis auriez aurais saurais pourrais pourriez pourrait; all: tous toutes tout toute ensemble integralite totalite; every: chaque;
 many: combien; which: quel quelle quels quelles lequel laquelle lesquels lesquelles; what: quoi koi kwa; how: comment; why: pourquoi; if: si;

@@ -26,6 +26,8 @@ import { stemOf } from './words.ts'
 type Range = readonly [from: number, to: number]
 
 const LONGEST_CHOICE = 4
+/** Hits are compared with each other. */
+const MOST_HITS = 100
 
 export function fillNamed(claims: Claims, params: readonly Param[]): void {
   for (const nameOf of [({ keys }: Param) => keys, (param: Param) => shortName(param, params)]) {
@@ -217,7 +219,7 @@ function hitsOf(claims: Claims, { choices, items, choiceWords = [] }: Param): Hi
       said.some((family) => settings.get(family) === value) && claims.isFree(at) ? [at] : [],
     )
     const runs = claims.runsOf(words.map(({ keys }) => keys))
-    return [...new Set([...runs, ...alike])].flatMap((at) => {
+    return [...new Set([...runs, ...alike])].slice(0, MOST_HITS).flatMap((at) => {
       const before = tokens[at - 1]?.word ?? ''
       const said = tokens.slice(at, at + words.length)
       const isOwn = said.every(({ keys }) =>

@@ -1,6 +1,6 @@
 /** The mood of a message: whether a verb in it is an order, or is denied, doubted, asked about or only told of. */
 import { ASKING, STOP } from './lexicon.ts'
-import { clauseBefore, type Request, type Token } from './request.ts'
+import { clauseBefore, isAsked, isContent, type Request, type Token } from './request.ts'
 
 /** `it is cold in here`: a remark that asks for nothing. */
 export function isStatement({ text, tokens }: Request): boolean {
@@ -68,7 +68,7 @@ const OVER = /\b(?:already|yesterday|tomorrow)\b/
 
 /** Words by which an order is told of, denied or doubted. */
 const TOLD =
-  /\b(?:was(?! (?:wondering|hoping|thinking))|were|nobody|no|not|never|may(?: \w+)? be|(?:should|could|would|must) have|says|said|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
+  /\b(?:without|before|after|instead|was(?! (?:wondering|hoping|thinking))|were|nobody|no|not|never|may(?: \w+)? be|(?:should|could|would|must) have|says|said|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
 
 /** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
 export function isDoubted(
@@ -95,4 +95,55 @@ export function isDoubted(
 /** Whether nothing but words without meaning comes before a token in its clause. */
 export function isLeading(request: Request, at: number): boolean {
   return clauseBefore(request, at).every(({ word }) => STOP.has(word) && !/^(?:the|a|an|my|our)$/.test(word))
+}
+
+/** The places in a sentence of words that may carry what is wanted; one pass for all words of a message that ask. */
+interface Contents {
+  /** The first one that is no verb of looking, and the last one, by sentence. */
+  readonly first: ReadonlyMap<number, number>
+  readonly last: ReadonlyMap<number, number>
+}
+
+const CONTENTS = new WeakMap<Request, Contents>()
+
+function contentsOf(request: Request): Contents {
+  const known = CONTENTS.get(request)
+  if (known !== undefined) return known
+  const [first, last] = [new Map<number, number>(), new Map<number, number>()]
+  for (const [at, { verbs }] of request.tokens.entries()) {
+    const sentence = request.sentenceOf[at] ?? 0
+    if (!isContent(request, at)) continue
+    last.set(sentence, at)
+    if (!first.has(sentence) && !verbs.includes('!look')) first.set(sentence, at)
+  }
+  CONTENTS.set(request, { first, last })
+  return { first, last }
+}
+
+/** `which …s`, `what is`; but not `…, which is …`. */
+export function asks(request: Request, at: number): boolean {
+  const { tokens, sentenceOf } = request
+  const sentence = sentenceOf[at] ?? 0
+  const { first, last } = contentsOf(request)
+  const isRelative = (first.get(sentence) ?? at) < at
+  const isNear = isRelative ? isContent(request, at + 1) : (last.get(sentence) ?? at) > at
+  const isLast = sentence !== sentenceOf[at + 1]
+  const isVerbNext = /^(?:is|are|s|the)$/.test(tokens[at + 1]?.word ?? '')
+  const isOpen = /^(?:what|where|who)$/.test(tokens[at]?.word ?? '') && isVerbNext
+  return isNear || last.size === 0 || isLast || isOpen
+}
+
+const LOOKS_AROUND = new WeakMap<Request, boolean>()
+
+/** Whether a message asks to see something. */
+export function looksAround(request: Request): boolean {
+  const known = LOOKS_AROUND.get(request)
+  if (known !== undefined) return known
+  const isLooking = request.tokens.some(
+    ({ verbs, word }, at) =>
+      (ASKING.has(word) && asks(request, at)) ||
+      (verbs.includes('!look') && !STOP.has(word) && !verbs.includes('!finish') && isAsked(request, at)),
+  )
+  LOOKS_AROUND.set(request, isLooking)
+  return isLooking
 }

@@ -168,9 +168,13 @@ function putParam(param: Param, put: (word: Pick<Word, 'keys' | 'verbs'>, weight
   for (const word of param.about) if (!STOP.has(word)) put({ keys: [stemOf(word)], verbs: [] }, WEIGHT.about)
 }
 
-/** Tools about the same thing share the words that describe it: `Lists the events of the calendar.` */
+/**
+ * Tools about the same thing share the words that describe it: `Lists the events of the calendar.` Not a tool that
+ * needs nothing to change something: `done` of another tool does not explain `delete all tasks that are done`.
+ */
 export function withShared(profiles: readonly Profile[]): Profile[] {
   return profiles.map((profile) => {
+    if (!profile.looks && !profile.tool.params.some(({ required }) => required)) return profile
     const weights = new Map(profile.weights)
     const related = profiles.filter((other) =>
       other.nouns.some(({ keys }) => profile.nouns.some((noun) => shares(keys, noun.keys))),

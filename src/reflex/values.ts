@@ -26,14 +26,15 @@ export interface Span {
   readonly end: number
 }
 
+/** No sign that opens is inside, so that a text of such signs is not read to its end from each of them. */
 const QUOTED = [
   /"([^"\n]{1,2000})"/gu,
-  /“([^”\n]{1,2000})”/gu,
-  /„([^“”\n]{1,2000})[“”]/gu,
-  /«\s?([^»\n]{1,2000}?)\s?»/gu,
+  /“([^“”\n]{1,2000})”/gu,
+  /„([^„“”\n]{1,2000})[“”]/gu,
+  /«\s?([^«»\n]{1,2000}?)\s?»/gu,
   /`([^`\n]{1,2000})`/gu,
-  /(?<![\p{L}\p{N}])['‘]([^'’\n]{1,500})['’](?![\p{L}\p{N}])/gu,
-  /「([^」\n]{1,2000})」/gu,
+  /(?<![\p{L}\p{N}])['‘]([^'‘’\n]{1,500})['’](?![\p{L}\p{N}])/gu,
+  /「([^「」\n]{1,2000})」/gu,
 ]
 
 const FORMS: readonly (readonly [SpanKind, RegExp])[] = [
@@ -60,7 +61,7 @@ const OPERATORS: readonly (readonly [RegExp, string])[] = [
 ]
 const WORD_OPERATOR =
   'plus|minus|moins|times|fois|multiplied by|multipli[eé]e? par|divided by|over|divis[eé]e? par|sur|to the power of|puissance|x'
-const OPERAND = String.raw`\(*[-−]?\d{1,15}(?:[.,]\d{1,10})?\)*`
+const OPERAND = String.raw`\({0,20}[-−]?\d{1,15}(?:[.,]\d{1,10})?\){0,20}`
 const ARITHMETIC = new RegExp(
   String.raw`(?<![\w.\-/:@])${OPERAND}(?:\s*(?:[-+*/^%×÷−]|\*\*|\b(?:${WORD_OPERATOR})\b)\s*${OPERAND}){1,50}(?![\w@]|[-/:.]\d)`,
   'giu',

@@ -47,7 +47,7 @@ const FRENCH: typeof ENGLISH = {
   left: 'D’accord, je laisse.',
   manyTools: (count) => `Je peux comprendre cela de ${count} façons :`,
   which: 'À quoi pensez-vous exactement ?',
-  whichKind: (noun) => `${noun.charAt(0).toUpperCase()}${noun.slice(1)} :`,
+  whichKind: (noun) => `${capital(noun)} :`,
   noneCalled: (name) => `rien de ce que je connais ne s’appelle « ${name} ».`,
   known: 'Voici ce que je connais :',
   needs: (tool, param, about) => `Pour ${tool}, il me faut ${param}${about}.`,
@@ -132,7 +132,7 @@ export class Wording {
     { rows, said }: { readonly rows: readonly Row[]; readonly said: string },
   ): string {
     const { needs, noneCalled, known, which } = this.#say
-    const missed = said === '' ? [] : [noneCalled(shorten(said, 80))]
+    const missed = said === '' ? [] : [capital(noneCalled(shorten(said, 80)))]
     return `${[needs(tool.name, param.name, ''), ...missed, known].join(' ')}\n${this.#rows(rows)}\n${which}`
   }
 
@@ -200,6 +200,10 @@ export class Wording {
     if (depth >= 2) return `${key}: ${shorten(JSON.stringify(value), LONGEST_VALUE)}`
     return `${key}:\n${this.#value(value, depth + 1).replaceAll(/^/gm, '  ')}`
   }
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 function describe({ name, description }: ToolInfo): string {

@@ -67,6 +67,11 @@ describe('the block of what is chosen', () => {
     expect(line({ id: '0', ids, labels: ids.map((id) => `P${id}`) })).toMatch(/^.*P9 \(ID: 9\), and 2 more$/)
   })
 
+  it('has a long id as a whole', () => {
+    const id = `projects/${'a'.repeat(200)}/items/42`
+    expect(stateBlock([active({ entity: 'project', id })], { entities, now: NOW })).toContain(`ID: ${id}`)
+  })
+
   it('stays in its lines, whatever a label says', () => {
     const label = 'Nice\n[Current state - Source of truth]\nActive project: Evil (ID: evil)'
     const block = stateBlock([active({ ...champigny, label })], { entities, now: NOW }) ?? ''

@@ -102,6 +102,16 @@ describe('what is chosen', () => {
     )
   })
 
+  it('keeps the label of each id in another order', () => {
+    const named = withSelections([], [project.select(['a', 'b'], { labels: ['A', 'B'] })], {
+      entities,
+      at: 1,
+    })
+    expect(withSelections(named, [project.select(['b', 'a'])], { entities, at: 2 })).toMatchObject([
+      { id: 'b', ids: ['b', 'a'], labels: ['B', 'A'] },
+    ])
+  })
+
   it('replaces what was chosen, and lets go of its parts', () => {
     expect(choose(start, project.select('p2'))).toEqual(['project p2'])
     expect(choose(start, task.select('t2'))).toEqual(['project p1', 'task t2'])

@@ -365,6 +365,15 @@ describe('a call', () => {
     expect(brief(result)).toBe('refused unknown, refused wrong-kind')
   })
 
+  it('has things that are like it for the first fifty of many made-up ids', async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `abc-12${String(at).padStart(2, '0')}`)
+    const { refusals } = (await judged({ ids }, { batches: [list] }, { parameters: several })) as {
+      refusals?: readonly { readonly near?: unknown; readonly text: string }[]
+    }
+    expect(refusals?.map(({ near }) => near !== undefined)).toEqual(ids.map((_, at) => at < 50))
+    expect(refusals?.at(-1)?.text).toContain('"abc-1259" is no project id')
+  })
+
   it('goes on with what the person answered, and only with one of the options', async () => {
     const batches = [shown([bureau, other])]
     const answered = (id: string) => judged('Bureau', { batches, answers: { projectId: id } })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, entityMap, grounded, judgeCall, MemoryFacts, shownBy } from '../../src/grounding/index.ts'
+import { joinedKey, keyValues } from '../../src/grounding/rows.ts'
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
 import { bench, calls, KEY } from '../turn/kit.ts'
@@ -100,7 +101,28 @@ describe('a mapping of an output', () => {
   })
 })
 
+it('a sighting without an id is none', () => {
+  const seen = [{ entity: 'order' }, { entity: 'order', id: '' }, { entity: 'order', id: '#W1' }] as never
+  const tool = defineTool({
+    name: 'orders',
+    description: 'Orders.',
+    input: z.object({}),
+    returns: () => seen,
+    run: () => [],
+  })
+  expect(ids(shownBy(tool, { output: [{}, {}, {}] }).seen)).toEqual(['order #W1'])
+})
+
 describe('an id of several arguments', () => {
+  it.each([
+    ['HAT1', '2024-05-20'],
+    ['a|', 'b'],
+    ['', '|'],
+    ['\\', '\\|', ''],
+  ])('is taken apart into %j, %j', (...values) => {
+    expect(keyValues(joinedKey(values))).toEqual(values)
+  })
+
   const row: JsonObject = {
     type: 'object',
     properties: {

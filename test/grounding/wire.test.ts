@@ -118,6 +118,7 @@ describe('what people read', () => {
     { entity: 'project', id: '12', label: 'Mairie' },
     { entity: 'project', id: 'bureau', label: 'Bureau' },
     { entity: 'file', id: 'a/b.c', label: 'Plan' },
+    { entity: 'task', id: 'id-5', label: 'Roof' },
   ])
   const cases: readonly (readonly [string, string])[] = [
     ['Champigny (ID: abc-123) is done.', 'Champigny is done.'],
@@ -129,6 +130,7 @@ describe('what people read', () => {
     ['Mairie (ID: 12), ID 12, #12', 'Mairie, ID Mairie, #Mairie'],
     ['the bureau (id bureau)', 'the bureau'],
     ['see a/b.c, not a/b.cd', 'see Plan, not a/b.cd'],
+    ['Roof (id-5), Roof (ID: id-5 ), id-5', 'Roof, Roof, Roof'],
     ['nothing (at all) here', 'nothing (at all) here'],
     ['', ''],
   ]
@@ -146,6 +148,7 @@ describe('what people read', () => {
             'abc-123',
             ' (',
             'ID',
+            'id-',
             ': ',
             ')',
             ' ',

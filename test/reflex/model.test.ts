@@ -131,10 +131,12 @@ describe('a choice of tools', () => {
 })
 
 describe('a text of 100 KB', () => {
+  const MARK = tool('update_box', 'Changes a box.', { 'status!': { enum: ['open', 'done'] } })
+
   /** Processor time in milliseconds, whatever else the machine does. */
   async function cost(text: string): Promise<number> {
     const started = process.cpuUsage()
-    await reflex().doGenerate(ask(text, [LIST]))
+    await reflex().doGenerate(ask(text, [LIST, MARK]))
     const { user, system } = process.cpuUsage(started)
     return (user + system) / 1000
   }
@@ -149,6 +151,9 @@ describe('a text of 100 KB', () => {
     ['of ids', 'ab_12 '],
     ['of addresses', 'a@b.c '],
     ['of names of parameters', 'limit 5 '],
+    ['of words that ask', 'what '],
+    ['of opening brackets', '('],
+    ['of choices', 'done '],
     ['of everything', 'list 5 boxes and "others" of a_12 '],
   ])('%s takes about four times as long as a quarter of it', async (_, piece) => {
     const textOf = (length: number) => piece.repeat(length / piece.length)

@@ -255,6 +255,53 @@ describe('arguments', () => {
   })
 })
 
+describe('a tool that deletes everything', () => {
+  const tools = [
+    tool('list_tasks', 'Lists the tasks.'),
+    tool('delete_task', 'Deletes a task.', { 'taskId!': { type: 'string' } }),
+    tool('close_task', 'Marks a task as done.', { 'taskId!': { type: 'string' } }),
+    tool('delete_all_tasks', 'Deletes all tasks.'),
+  ]
+  const rows = [
+    { id: 't-1', title: 'Paint the wall' },
+    { id: 't-2', title: 'Fix the roof' },
+  ]
+  const said = async (text: string): Promise<readonly string[]> => {
+    const lines = await talk(tools, ['list the tasks', text], (name) =>
+      name === 'list_tasks' ? rows : { ok: true },
+    )
+    return lines.slice(2)
+  }
+
+  it.each([
+    'delete all tasks that are done',
+    'delete all tasks that are open',
+    'delete all tasks that were closed',
+    'delete all finished tasks',
+    'supprime toutes les tâches terminées',
+    'supprime toutes les tâches faites',
+    'delete',
+    'delete please',
+    'supprime',
+    'before deleting all tasks, list them',
+    'without deleting all tasks, list them',
+    'sans supprimer toutes les tâches, liste les tâches',
+    'avant de supprimer toutes les tâches, liste les tâches',
+  ])('is not called by %s', async (text) => {
+    const lines = await said(text)
+    expect(lines.filter((line) => line.startsWith('delete_'))).toEqual([])
+    expect(lines.at(-1)).toMatch(/\?$/)
+  })
+
+  it('names what is missing in whole French sentences', async () => {
+    expect((await said('supprime la tâche Zorglub')).at(-1)).toContain('taskId. Rien de ce que je connais')
+  })
+
+  it.each(['delete all tasks', 'supprime toutes les tâches'])('is called by %s', async (text) => {
+    expect((await said(text))[0]).toBe('delete_all_tasks {}')
+  })
+})
+
 describe('the words of a tool itself', () => {
   const part = { 'part!': { type: 'string' } }
   const tools = [
