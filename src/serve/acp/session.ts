@@ -45,7 +45,15 @@ export interface SessionOptions {
 }
 
 /** The turn failed, or never began. */
-export class TurnFailure extends Error {}
+export class TurnFailure extends Error {
+  /** Of a turn that was refused. */
+  readonly code: string | undefined
+
+  constructor(message: string, code?: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 type TurnEnd = EntryData['turn.end']
 
@@ -268,7 +276,7 @@ export class Session {
 /** Resolves when the turn has begun. Throws if it never does. */
 async function numberOf(turn: HostedTurn): Promise<number> {
   for await (const event of turn) {
-    if (event.type === 'turn.refused') throw new TurnFailure(event.data.message)
+    if (event.type === 'turn.refused') throw new TurnFailure(event.data.message, event.data.code)
     if (event.turn > 0) return event.turn
   }
   const { error } = await turn.outcome

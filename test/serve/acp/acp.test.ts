@@ -267,6 +267,10 @@ describe('a session with an agent', () => {
     const prompt = JSON.stringify(model.calls[0]?.prompt)
     expect(prompt).toContain('[a.ts](src/a.ts)')
     expect(prompt).toContain('const b = 1')
+    await expect(editor.prompt(sessionId, ' ')).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('The message is empty.'),
+    })
     const image = { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' }
     await expect(editor.agent.request('session/prompt', { sessionId, prompt: [image] })).rejects.toThrow(
       'takes no images',
