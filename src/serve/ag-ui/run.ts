@@ -90,8 +90,8 @@ async function resultsOf(
   })
   if (awaited.length > 0 || results.length === 0) return Object.fromEntries(awaited)
   const sent = await entriesOfRun(host, key, ({ type, key: posted, data }) => {
-    const { requestId = null } = data
-    return type === 'answer' && posted === `${input.runId}/${String(requestId)}`
+    const { requestId } = data as EntryData['answer']
+    return type === 'answer' && posted === `${input.runId}/${requestId}`
   })
   // Results for which nothing waits are refused, unless the run has other answers.
   if (sent.length === 0 && input.resume.length === 0)

@@ -227,9 +227,12 @@ describe('a run', () => {
     expect([bad.status, await bad.json()]).toMatchObject([400, { code: 'invalid-request' }])
     const empty = await request('/ag-ui', { json: { threadId: 't', runId: 'r', messages: [] } })
     expect(empty.status).toBe(400)
-    const function_ = { name: 'locate', arguments: '{}' }
     const messages = [
-      { id: '1', role: 'assistant', toolCalls: [{ id: 'c', type: 'function', function: function_ }] },
+      {
+        id: '1',
+        role: 'assistant',
+        toolCalls: [{ id: 'c', type: 'function', function: { name: 'locate' } }],
+      },
       { id: '2', role: 'tool', toolCallId: 'c' },
     ]
     const silent = await request('/ag-ui', {
