@@ -59,7 +59,7 @@ export async function connectMcp(options: ConnectMcpOptions): Promise<McpServers
   const { servers, env = process.env, lazy = false, onProblem } = options
   const settings = await readServers(servers, env)
   const names = settings.map(({ name }) => name)
-  const all = settings.map((each) => new ServerTools(new ServerConnection(each), names, onProblem))
+  const all = settings.map((each) => new ServerTools(new ServerConnection(each), onProblem))
   const tools = async (): Promise<readonly Tool[]> =>
     (await Promise.all(all.map((each) => each.tools()))).flat()
   const close = async (): Promise<void> => {
@@ -96,7 +96,6 @@ const RECONNECT_MS = 2000
 /** The tools of one server, listed again after a change. */
 class ServerTools {
   readonly connection: ServerConnection
-  readonly #servers: readonly string[]
   #tools: readonly Tool[] = []
   /** Counts changes: a change during a listing is not missed. */
   #changes = 1
@@ -105,13 +104,8 @@ class ServerTools {
   /** The last listing has failed. */
   #hasFailed = false
 
-  constructor(
-    connection: ServerConnection,
-    servers: readonly string[],
-    onProblem: ConnectMcpOptions['onProblem'],
-  ) {
+  constructor(connection: ServerConnection, onProblem: ConnectMcpOptions['onProblem']) {
     this.connection = connection
-    this.#servers = servers
     connection.onToolsChanged = () => {
       this.#changes += 1
     }
@@ -142,7 +136,7 @@ class ServerTools {
     try {
       const live = await this.connection.connected()
       const now = this.#changes
-      const { tools, problems } = await listTools(this.connection, live, this.#servers)
+      const { tools, problems } = await listTools(this.connection, live)
       this.#tools = tools
       this.#listed = now
       this.#hasFailed = false

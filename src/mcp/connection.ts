@@ -252,10 +252,10 @@ export class ServerConnection {
   async #makeTransport(sdk: ClientSdk): Promise<StdioTransport | HttpTransport> {
     const { target, options } = this.settings
     const { maxMessageBytes = MAX_MESSAGE_BYTES } = options
-    const watchCall = (): (() => void) => this.questions.lossOfCurrent()
     if (target.kind === 'http') {
       const { longestMs } = this
-      return httpTransport(sdk, { target, maxMessageBytes, longestMs, watchCall })
+      const currentCall = () => this.questions.currentCall()
+      return httpTransport(sdk, { target, maxMessageBytes, longestMs, currentCall })
     }
     return new StdioTransport(sdk, { target, environment: await defaultEnvironment(), maxMessageBytes })
   }

@@ -13,8 +13,16 @@ export interface HttpTransportOptions {
   readonly maxMessageBytes: number
   /** The longest that a request may take. */
   readonly longestMs: number
-  /** Called when the answer of a call begins; returns a function to call when its stream has ended for good. */
-  readonly watchCall: () => () => void
+  /** The call that is being sent. */
+  readonly currentCall: () => SentCall | undefined
+}
+
+/** A call, as its transport knows it. */
+export interface SentCall {
+  /** Aborts when the call has ended: then nothing reads its stream, or resumes it. */
+  readonly ended: AbortSignal
+  /** The stream of its answer has ended, and is not resumed. */
+  readonly onStreamEnd: () => void
 }
 
 export function httpTransport(
@@ -22,26 +30,44 @@ export function httpTransport(
   options: HttpTransportOptions,
 ): HttpTransport {
   const { url, headers, authProvider } = options.target
-  return new sdk.StreamableHTTPClientTransport(new URL(url), {
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: watchedFetch(options),
+    fetch: boundedFetch(options),
     ...(authProvider === undefined
       ? {}
       : { authProvider: authProvider as NonNullable<HttpOptions['authProvider']> }),
   })
+  const send = transport.send.bind(transport)
+  transport.send = (message, more) =>
+    send(message, withStream(isCall(message) ? options.currentCall() : undefined, more))
+  return transport
 }
 
-function watchedFetch({ maxMessageBytes, watchCall, longestMs }: HttpTransportOptions): typeof fetch {
+type SendOptions = Parameters<HttpTransport['send']>[1]
+
+/** The client of the package passes nothing on by which a call would notice that its stream has ended. */
+function withStream(call: SentCall | undefined, options: SendOptions): SendOptions {
+  if (call === undefined) return options
+  const { requestSignal = call.ended } = options ?? {}
+  return {
+    ...options,
+    requestSignal: AbortSignal.any([requestSignal, call.ended]),
+    onRequestStreamEnd: call.onStreamEnd,
+  }
+}
+
+function isCall(message: Parameters<HttpTransport['send']>[0]): boolean {
+  return 'method' in message && message.method === 'tools/call'
+}
+
+function boundedFetch({ maxMessageBytes, longestMs }: HttpTransportOptions): typeof fetch {
   const patient = patientRequests(longestMs)
   return async (input, init) => {
-    const isCall = typeof init?.body === 'string' && init.body.includes('"method":"tools/call"')
     // Other requests are streams of reports, which are opened again.
     const response = await fetch(input, init?.method === 'POST' ? { ...init, ...patient } : init)
     if (response.body === null) return response
-    // A refusal is no answer that could break off: the call fails by its status, or is sent again with a new token.
-    const onEnd = isCall && response.ok ? watchCall() : () => {}
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
-    const body = watched(response.body, { meter: new Meter(maxMessageBytes, isStream), onEnd })
+    const body = bounded(response.body, new Meter(maxMessageBytes, isStream))
     const { status, statusText, headers } = response
     const copy = new Response(body, { status, statusText, headers })
     Object.defineProperty(copy, 'url', { value: response.url })
@@ -71,29 +97,20 @@ function patientRequests(longestMs: number): Pick<RequestInit, 'dispatcher'> {
   return { dispatcher: { dispatch } as Dispatcher }
 }
 
-interface Watch {
-  readonly meter: Meter
-  readonly onEnd: () => void
-}
-
-/** The same bytes, which fail at a message that is too long. The package itself does not notice a stream that breaks off. */
-function watched(body: ReadableStream<Uint8Array>, { meter, onEnd }: Watch): ReadableStream<Uint8Array> {
+/** The same bytes, which fail at a message that is too long. */
+function bounded(body: ReadableStream<Uint8Array>, meter: Meter): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream({
     pull: async (controller) => {
       try {
         const { done, value } = await reader.read()
-        if (!done) {
-          meter.add(value)
-          controller.enqueue(value)
-          return
-        }
-        controller.close()
+        if (done) return controller.close()
+        meter.add(value)
+        controller.enqueue(value)
       } catch (error) {
         void reader.cancel(error).catch(() => {})
         controller.error(error)
       }
-      if (!meter.isResumable) onEnd()
     },
     cancel: (reason) => reader.cancel(reason),
   })
@@ -101,19 +118,13 @@ function watched(body: ReadableStream<Uint8Array>, { meter, onEnd }: Watch): Rea
 
 const LINE_FEED = 10
 const RETURN = 13
-/** `i`, `d`, `:`. */
-const ID_FIELD = [105, 100, 58]
 
 /** Measures the messages of a body: the events of a stream, or else the whole body. */
 class Meter {
-  /** True if events have ids: then the package resumes the stream. */
-  isResumable = false
   readonly #most: number
   readonly #isStream: boolean
   #bytes = 0
-  /** The position in the line. */
-  #column = 0
-  #isIdSoFar = true
+  #isAtLineStart = true
 
   constructor(most: number, isStream: boolean) {
     this.#most = most
@@ -127,18 +138,11 @@ class Meter {
       throw new Error(`The server sent a message of more than ${this.#most} bytes.`)
   }
 
+  /** A blank line ends an event. */
   #addToEvent(byte: number): void {
     this.#bytes += 1
     if (byte === RETURN) return
-    if (byte === LINE_FEED) {
-      // A blank line ends an event.
-      if (this.#column === 0) this.#bytes = 0
-      this.#column = 0
-      this.#isIdSoFar = true
-      return
-    }
-    this.#isIdSoFar &&= byte === ID_FIELD[this.#column]
-    this.#column += 1
-    if (this.#isIdSoFar && this.#column === ID_FIELD.length) this.isResumable = true
+    if (byte === LINE_FEED && this.#isAtLineStart) this.#bytes = 0
+    this.#isAtLineStart = byte === LINE_FEED
   }
 }

@@ -19,12 +19,7 @@ export interface ToolList {
   readonly problems: readonly string[]
 }
 
-/** @param servers the names of all servers, for names that are unique */
-export async function listTools(
-  connection: ServerConnection,
-  live: LiveServer,
-  servers: readonly string[],
-): Promise<ToolList> {
+export async function listTools(connection: ServerConnection, live: LiveServer): Promise<ToolList> {
   const { name: server, options } = connection.settings
   const problems: string[] = []
   const listed = live.client.getServerCapabilities()?.tools === undefined ? [] : await allPages(live, options)
@@ -39,12 +34,12 @@ export async function listTools(
     )
   const made = new Map<string, Tool>()
   for (const each of wanted.slice(0, MOST_TOOLS)) {
-    const name = toolName(server, each.name, servers)
+    const name = toolName(server, each.name)
     const tool = made.has(name) ? 'another one has the same name' : serverTool(connection, each, name)
     if (typeof tool === 'string') problems.push(`Its tool ${quote(each.name)} is left out: ${tool}.`)
     else made.set(name, tool)
   }
-  for (const tool of readTools(connection, live, (name) => toolName(server, name, servers)))
+  for (const tool of readTools(connection, live, (name) => toolName(server, name)))
     if (!made.has(tool.name)) made.set(tool.name, tool)
   return { tools: [...made.values()], problems: bounded(problems) }
 }

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto'
 import { systemTimer } from '../base/index.ts'
 import { canonical, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import type { AskRequest } from '../tool/index.ts'
+import type { SentCall } from './http-transport.ts'
 import { seenText } from './seen-text.ts'
 import { serverSchema } from './server-schema.ts'
 
@@ -44,6 +45,7 @@ export class QuestionedCall {
   readonly #onProblem: (problem: string) => void
   readonly #counts = new Map<string, number>()
   readonly #stop = new AbortController()
+  readonly #end = new AbortController()
   /** The stream of its answer has ended without one. */
   isLost = false
   /** The server has answered the call, so that it asks no more. */
@@ -68,9 +70,18 @@ export class QuestionedCall {
     return this.#stop.signal
   }
 
+  /** Aborts when this run of the call is over. */
+  get ended(): AbortSignal {
+    return this.#end.signal
+  }
+
   lose(): void {
     this.isLost = true
     this.#stop.abort()
+  }
+
+  end(): void {
+    this.#end.abort()
   }
 
   /** True if the next question like this one has an answer. */
@@ -121,19 +132,21 @@ export class Questions {
       signal.throwIfAborted()
       return await this.#current.run(call, work)
     } finally {
+      call.end()
       this.#leave(call)
     }
   }
 
-  /** For the call that is being sent: a function that ends it, unless its answer has come by then. */
-  lossOfCurrent(): () => void {
+  /** The call that is being sent, which is lost with its stream unless its answer has come by then. */
+  currentCall(): SentCall | undefined {
     const call = this.#current.getStore()
-    if (call === undefined) return () => {}
-    return () => {
+    if (call === undefined) return undefined
+    const onStreamEnd = (): void => {
       systemTimer.after(LOST_MS, () => {
         if (this.#running.has(call) && call.asked.length === 0) call.lose()
       })
     }
+    return { ended: call.ended, onStreamEnd }
   }
 
   /** Runs code that outlives the call that began it, such as a connection. */

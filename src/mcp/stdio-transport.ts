@@ -75,8 +75,8 @@ export class StdioTransport implements Transport {
     })
     this.#child = child
     child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk))
-    child.stderr.on('data', (chunk: Buffer) => {
-      this.#errors = `${this.#errors}${chunk.toString('utf8')}`.slice(-MOST_STDERR).toWellFormed()
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors = `${this.#errors}${text}`.slice(-MOST_STDERR).toWellFormed()
     })
     for (const stream of [child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error))
     // The message that was being sent fails by it.

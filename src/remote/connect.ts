@@ -77,12 +77,12 @@ function cardUrl(url: string): string {
   return `${origin}${pathname.replace(/\/*$/, '/')}.well-known/agent-card.json${search}`
 }
 
-/** The address, if it is one that can be called. */
+/** The address, if it is one that can be called. The error has no password. */
 export function checkUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '')
-    throw new HoldfastError('invalid-option', {
-      message: `${quote(url)} is no address of a remote agent. Write it as https://agents.example/support, without a password.`,
-    })
-  return url
+  const parsed = URL.parse(url)
+  const { protocol = '', username = '', password = '', host = '' } = parsed ?? {}
+  if (/^https?:$/.test(protocol) && username === '' && password === '') return url
+  throw new HoldfastError('invalid-option', {
+    message: `${quote(password === '' ? url : host)} is no address of a remote agent. Write it as https://agents.example/support, without a password.`,
+  })
 }

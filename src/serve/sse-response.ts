@@ -21,7 +21,9 @@ export function sseResponse(
   { stream, headers = {}, failed, onClose }: SseOptions,
 ): Response {
   const encoder = new TextEncoder()
+  let isLeft = false
   const leave = (): void => {
+    isLeft = true
     stream.leave()
     onClose?.()
   }
@@ -29,6 +31,7 @@ export function sseResponse(
     pull: async (controller) => {
       try {
         const { done, value } = await frames.next()
+        if (isLeft) return
         if (!done) {
           controller.enqueue(encoder.encode(value))
           return

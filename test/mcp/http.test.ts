@@ -200,6 +200,74 @@ describe('a call over HTTP', () => {
     expect(mcp.status()[0]?.problems.join('\n')).toContain('more than 10485760 bytes')
   })
 
+  it('is resumed where its stream breaks off, and lost if the server does not resume it', async () => {
+    const ids = new Map<string, number>()
+    const resumed: string[] = []
+    const held = { opened: Promise.withResolvers<void>(), closed: Promise.withResolvers<void>() }
+    const { origin } = await listening((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const last = request.headers['last-event-id']
+        const stream = { 'content-type': 'text/event-stream' }
+        if (typeof last === 'string') resumed.push(last)
+        if (last === 'kept') {
+          const result = { jsonrpc: '2.0', id: ids.get(last), result: text('at last') }
+          return response.writeHead(200, stream).end(`data: ${JSON.stringify(result)}\n\n`)
+        }
+        if (last === 'held') {
+          response.on('close', held.closed.resolve)
+          response.writeHead(200, stream).flushHeaders()
+          return held.opened.resolve()
+        }
+        if (request.method !== 'POST') return response.writeHead(last === 'forgotten' ? 404 : 405).end()
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
+          readonly id?: number
+          readonly method?: string
+          readonly params?: { readonly name: string }
+        }
+        if (id === undefined) return response.writeHead(202).end()
+        if (method === 'tools/call') {
+          const name = params?.name ?? ''
+          ids.set(name, id)
+          return response.writeHead(200, stream).end(`id: ${name}\nretry: 10\ndata:\n\n`)
+        }
+        const results: Record<string, object> = {
+          initialize: {
+            protocolVersion: '2025-06-18',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'raw', version: '1' },
+          },
+          'tools/list': {
+            tools: ['kept', 'forgotten', 'never', 'held'].map((name) => ({
+              name,
+              inputSchema: { type: 'object' },
+            })),
+          },
+        }
+        const result = results[method ?? '']
+        const said = result === undefined ? { error: { code: -32_601, message: 'no' } } : { result }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
+      })
+    })
+    const mcp = await connected({ raw: { url: `${origin}/mcp` } })
+    const lost = {
+      status: 'unknown',
+      output: { code: 'connection-lost', error: expect.stringContaining('Its answer broke off.') },
+    }
+    const ends = ['raw_kept', 'raw_forgotten', 'raw_never'].map((name) => call(mcp, name))
+    expect(await Promise.all(ends)).toMatchObject([{ status: 'ok', output: 'at last' }, lost, lost])
+    expect(resumed.toSorted()).toEqual(['forgotten', 'forgotten', 'kept', 'never'])
+    const stop = new AbortController()
+    const cancelled = call(mcp, 'raw_held', { signal: stop.signal })
+    await held.opened.promise
+    stop.abort()
+    expect(await cancelled).toMatchObject({ status: 'unknown', output: { code: 'cancelled' } })
+    // Nothing follows a stream whose call has ended.
+    await held.closed.promise
+  })
+
   it('runs once where the server has no sessions, whatever status it answers with', async () => {
     const ran: string[] = []
     const { origin } = await listening((request, response) => {

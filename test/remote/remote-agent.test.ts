@@ -289,6 +289,13 @@ describe('a remote agent as a tool', () => {
     expect(status).toBe('error')
   })
 
+  test('has an address without credentials, which no error repeats', () => {
+    for (const url of ['ftp://agents.example', 'agents.example', 'https://me@agents.example'])
+      expect(() => caller(url)).toThrow(`${JSON.stringify(url)} is no address of a remote agent.`)
+    for (const url of ['https://me:s3cret@agents.example', 'https://:s3cret@agents.example'])
+      expect(() => caller(url)).toThrow(/^"agents\.example" is no address of a remote agent\./)
+  })
+
   test('a cancelled turn cancels the task', async () => {
     const sample = await remote(async ({ artifact }) => {
       artifact('one')

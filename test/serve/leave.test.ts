@@ -5,6 +5,7 @@ import { memoryStore } from '../../src/index.ts'
 import { agUi } from '../../src/serve/ag-ui/index.ts'
 import { createHttp } from '../../src/serve/http/index.ts'
 import { openai } from '../../src/serve/openai/index.ts'
+import { sseResponse } from '../../src/serve/sse-response.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { until } from '../turn/kit.ts'
 
@@ -52,4 +53,27 @@ test.each([
   const entries = await host.reads.entries(key, {})
   const ends = entries.filter(({ type }) => type === 'turn.end').map(({ data }) => data['outcome'])
   expect(ends).toEqual(['stop', 'cancelled'])
+})
+
+test('a reader that leaves while a frame is made is no failure', async () => {
+  const [asked, more] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  async function* frames(): AsyncGenerator<string, void, undefined> {
+    yield 'one'
+    asked.resolve()
+    await more.promise
+    yield 'two'
+  }
+  const failures: unknown[] = []
+  const failed = (error: unknown) => {
+    failures.push(error)
+    return { status: 500, code: 'internal', detail: '' }
+  }
+  const stream = { signal: new AbortController().signal, leave: () => {}, failed }
+  const reader = sseResponse(frames(), { stream, failed: () => '' }).body?.getReader()
+  await reader?.read()
+  await asked.promise
+  const left = reader?.cancel()
+  more.resolve()
+  await left
+  expect(failures).toEqual([])
 })

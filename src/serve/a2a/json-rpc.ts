@@ -3,7 +3,7 @@ import type { AgentCard } from '@a2a-js/sdk'
 import type { JsonObject } from '../../protocol/index.ts'
 import { problemOf } from '../problem.ts'
 import type { Sdk } from './packages.ts'
-import type { RequestHandler } from './request-handler.ts'
+import { type RequestHandler, UNREADABLE } from './request-handler.ts'
 import { sseResponse } from './sse.ts'
 
 export interface RpcCall {
@@ -16,7 +16,7 @@ export interface RpcCall {
 const LEGACY = '0.3'
 
 export async function answerRpc(sdk: Sdk, handler: RequestHandler, call: RpcCall): Promise<Response> {
-  const { core, server, legacy } = sdk
+  const { core, server, legacy, errors } = sdk
   const version = call.request.headers.get(core.A2A_VERSION_HEADER) || LEGACY
   const isLegacy = version === LEGACY
   const Transport = isLegacy ? legacy.LegacyJsonRpcTransportHandler : server.JsonRpcTransportHandler
@@ -33,7 +33,13 @@ export async function answerRpc(sdk: Sdk, handler: RequestHandler, call: RpcCall
     server.validateVersion(version, call.card, 'JSONRPC')
     const context = new server.ServerCallContext({ requestedVersion: version })
     const answer = (await new Transport(handler).handle(call.body as JsonObject, context)) as object
-    if (!(Symbol.asyncIterator in answer)) return Response.json(thrown(handler) ?? answer)
+    if (!(Symbol.asyncIterator in answer)) {
+      thrown(handler)
+      const { error } = answer as { readonly error?: { readonly code: number } }
+      // The codecs of the package fail like programs at a field of another type.
+      const isUnread = error?.code === errors.A2A_ERROR_CODE.INTERNAL_ERROR && !handler.isReached
+      return Response.json(isUnread ? failed(new errors.RequestMalformedError(UNREADABLE)) : answer)
+    }
     const values = answer as AsyncGenerator<JsonObject, void, undefined>
     return await sseResponse(isLegacy ? legacyStream(values, call.body, failed) : values, {
       heartbeatMs: call.heartbeatMs,
@@ -46,9 +52,8 @@ export async function answerRpc(sdk: Sdk, handler: RequestHandler, call: RpcCall
 }
 
 /** Throws a failure that is not the client's: the server answers it. */
-function thrown({ failure }: RequestHandler): undefined {
+function thrown({ failure }: RequestHandler): void {
   if (failure !== undefined) throw failure.error
-  return undefined
 }
 
 /**

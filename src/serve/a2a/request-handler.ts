@@ -50,9 +50,14 @@ export interface HandlerOptions {
   readonly signal: () => AbortSignal
 }
 
+/** Says why a request is refused that the codecs of the package cannot read. */
+export const UNREADABLE = 'A field of the request has another type than the protocol says.'
+
 export class RequestHandler implements A2aRequestHandler {
   /** A failure that is not the client's: the server logs it, and the client gets no details. */
   failure: { readonly error: unknown } | undefined
+  /** False if the package could not even read the request. */
+  isReached = false
   readonly #options: HandlerOptions
 
   constructor(options: HandlerOptions) {
@@ -212,6 +217,7 @@ export class RequestHandler implements A2aRequestHandler {
   ): AsyncGenerator<StreamResponse, void, undefined> {
     let stream: OpenStream | undefined
     let isBegun = false
+    this.isReached = true
     try {
       stream = this.#options.openStream()
       const { fold, turn } = await begin()
@@ -246,6 +252,7 @@ export class RequestHandler implements A2aRequestHandler {
   }
 
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    this.isReached = true
     try {
       return await work()
     } catch (error) {

@@ -5,7 +5,7 @@
 import type { AgentCard, StreamResponse } from '@a2a-js/sdk'
 import { badRequest, problemOf } from '../problem.ts'
 import type { Sdk } from './packages.ts'
-import type { RequestHandler } from './request-handler.ts'
+import { type RequestHandler, UNREADABLE } from './request-handler.ts'
 import { sseResponse } from './sse.ts'
 
 export interface RestCall {
@@ -42,14 +42,23 @@ async function bodyWithTenant({ body, tenant }: Pick<Operation, 'body' | 'tenant
   return { ...(await body()), ...(tenant === '' ? {} : { tenant }) }
 }
 
+/** The body as a message of the protocol. */
+function decoded<T>(codec: { readonly fromJSON: (json: unknown) => T }, json: object): T {
+  try {
+    return codec.fromJSON(json)
+  } catch {
+    throw badRequest(UNREADABLE)
+  }
+}
+
 /** By method and path; `{id}` is a task, `{config}` the id of a push notification config. */
 const ROUTES: Readonly<Record<string, Run>> = {
   'POST message:send': async ({ handler, sdk: { core }, ...sent }) => {
-    const value = await handler.sendMessage(core.SendMessageRequest.fromJSON(await bodyWithTenant(sent)))
+    const value = await handler.sendMessage(decoded(core.SendMessageRequest, await bodyWithTenant(sent)))
     return { json: core.SendMessageResponse.toJSON({ payload: { $case: 'task', value } }) }
   },
   'POST message:stream': async ({ handler, sdk: { core }, ...sent }) => ({
-    stream: handler.sendMessageStream(core.SendMessageRequest.fromJSON(await bodyWithTenant(sent))),
+    stream: handler.sendMessageStream(decoded(core.SendMessageRequest, await bodyWithTenant(sent))),
   }),
   'GET tasks': async ({ handler, sdk: { core }, query, tenant }) => {
     const request = core.ListTasksRequest.fromJSON({ ...listQuery(query), tenant })
@@ -62,13 +71,13 @@ const ROUTES: Readonly<Record<string, Run>> = {
     ),
   }),
   'POST tasks/{id}:cancel': async ({ handler, sdk: { core }, id, tenant, body }) => {
-    const { metadata } = core.CancelTaskRequest.fromJSON(await body())
+    const { metadata } = decoded(core.CancelTaskRequest, await body())
     return { json: core.Task.toJSON(await handler.cancelTask({ id, tenant, metadata })) }
   },
   'GET tasks/{id}:subscribe': subscribe,
   'POST tasks/{id}:subscribe': subscribe,
   'POST tasks/{id}/pushNotificationConfigs': async ({ handler, sdk: { core }, id, tenant, body }) => {
-    const config = core.TaskPushNotificationConfig.fromJSON({ ...(await body()), taskId: id, tenant })
+    const config = decoded(core.TaskPushNotificationConfig, { ...(await body()), taskId: id, tenant })
     const made = await handler.createTaskPushNotificationConfig(config)
     return { json: core.TaskPushNotificationConfig.toJSON(made), status: 201 }
   },

@@ -1,7 +1,7 @@
 /** Posts a message to the host: one that begins a task, or one for a task that waits or runs. */
 import type { Message, SendMessageRequest } from '@a2a-js/sdk'
 import type { HostedTurn, SendOptions } from '../../host/index.ts'
-import type { ContextKey, JsonObject } from '../../protocol/index.ts'
+import { type ContextKey, isObject, type Json } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import { clientMetadata } from '../client-metadata.ts'
 import { badRequest, refusedProblem } from '../problem.ts'
@@ -105,7 +105,9 @@ type PostOptions = SendOptions & { readonly key: string; readonly auth: NonNulla
 
 /** `credentials` in the metadata of the message reach the tools of its turn, and are not stored. */
 function optionsOf({ caller }: TaskReader, request: SendMessageRequest, message: Message): PostOptions {
-  const credentials = message.metadata?.['credentials'] as JsonObject | undefined
+  const credentials = message.metadata?.['credentials'] as Json | undefined
+  if (credentials !== undefined && !isObject(credentials))
+    throw badRequest('metadata.credentials of the message must be an object.')
   return {
     auth: authOf(caller, credentials),
     key: postKey(message.messageId),

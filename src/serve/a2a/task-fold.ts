@@ -39,7 +39,7 @@ export class TaskFold {
   readonly name: TaskName
   readonly id: string
   readonly history: Message[] = []
-  /** Changes of the newest version of each artifact, by id. */
+  /** The task's own changes of the newest version of each artifact, by id. */
   readonly artifacts: Map<string, ArtifactChange[]> = new Map()
   state: StateName = 'submitted'
   /** The time of the state, in milliseconds since 1970. */
@@ -218,10 +218,15 @@ export class TaskFold {
   #wrote(change: ArtifactChange): readonly TaskChange[] {
     const { artifactId, op } = change
     if (artifactId.startsWith(REMOTE_TASK)) return NONE
-    if (op === 'write') this.artifacts.set(artifactId, [change])
-    else if (op === 'delete') this.artifacts.delete(artifactId)
-    else this.artifacts.get(artifactId)?.push(change)
-    return op === 'delete' ? NONE : [{ type: 'artifact', change }]
+    if (op === 'delete') {
+      this.artifacts.delete(artifactId)
+      return NONE
+    }
+    const known = op === 'write' ? undefined : this.artifacts.get(artifactId)
+    if (known !== undefined) known.push(change)
+    // The end of an artifact that an earlier task wrote is no content.
+    else if (op !== 'complete') this.artifacts.set(artifactId, [change])
+    return [{ type: 'artifact', change }]
   }
 
   #ended(entry: Entry, flowReply: string): readonly TaskChange[] {

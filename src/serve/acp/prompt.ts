@@ -2,9 +2,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ContentBlock, EmbeddedResource } from '@agentclientprotocol/sdk'
-import type { FilePart, TextPart } from '../../protocol/index.ts'
-
-export class PromptError extends Error {}
+import { type FilePart, HoldfastError, type TextPart } from '../../protocol/index.ts'
 
 export interface PromptOptions {
   readonly cwd: string
@@ -25,7 +23,8 @@ function partOf(block: ContentBlock, { cwd, images }: PromptOptions): TextPart |
     return { type: 'text', text: `[${block.name}](${placeOf(block.uri, cwd)})`, by: 'program' }
   if (block.type === 'resource') return resourcePart(block, cwd)
   if (block.type === 'image' && images) return { type: 'file', mediaType: block.mimeType, data: block.data }
-  throw new PromptError(`This agent takes no ${block.type === 'image' ? 'images' : block.type}.`)
+  const message = `This agent takes no ${block.type === 'image' ? 'images' : block.type}.`
+  throw new HoldfastError('invalid-option', { message })
 }
 
 function resourcePart({ resource }: EmbeddedResource, cwd: string): TextPart | FilePart {

@@ -8,7 +8,6 @@ import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } f
 import { thrownText } from '../../tool/index.ts'
 import type { AcpPrompt } from './graph-prompt.ts'
 import { type AcpModes, isMode } from './modes.ts'
-import { PromptError } from './prompt.ts'
 import { type AcpSdk, acpSdk } from './sdk.ts'
 import { Session, TurnFailure } from './session.ts'
 
@@ -200,10 +199,10 @@ class Server {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof PromptError) throw RequestError.invalidParams(undefined, error.message)
-      if (error instanceof TurnFailure) throw RequestError.internalError(undefined, error.message)
-      if (HoldfastError.is(error)) throw RequestError.internalError({ code: error.code }, error.message)
-      throw error
+      if (!(error instanceof TurnFailure) && !HoldfastError.is(error)) throw error
+      const { code, message } = error
+      if (code === 'invalid-option') throw RequestError.invalidParams(undefined, message)
+      throw RequestError.internalError(code === undefined ? undefined : { code }, message)
     }
   }
 

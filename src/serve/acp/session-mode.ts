@@ -52,9 +52,10 @@ export class SessionMode {
     const { host, key } = this.#options
     if (this.#isKept || (await host.reads.info(key)) === undefined) return
     this.#isKept = true
-    const value = { mode: this.#mode }
-    for (let written; written === undefined; )
-      written = await host.documents.write(await host.documents.read(key, DOCUMENT), { value })
+    for (let written; written === undefined; ) {
+      const document = await host.documents.read(key, DOCUMENT)
+      written = await host.documents.write(document, { value: { mode: this.#mode } })
+    }
   }
 
   #apply(mode: AcpMode): void {

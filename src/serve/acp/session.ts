@@ -45,7 +45,15 @@ export interface SessionOptions {
 }
 
 /** The turn failed, or never began. */
-export class TurnFailure extends Error {}
+export class TurnFailure extends Error {
+  /** Of a turn that was refused. */
+  readonly code: string | undefined
+
+  constructor(message: string, code?: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 type TurnEnd = EntryData['turn.end']
 
@@ -68,8 +76,8 @@ export class Session {
   /** A turn that goes on after the session was loaded. */
   #resumed: Promise<void> | undefined
   #isPrompted = false
-  /** The person has cancelled the prompt, or the turn that goes on after the session was loaded. */
-  #isCancelled = false
+  /** Aborts when the person cancels the prompt, or the turn that goes on after the session was loaded. */
+  #cancelling = new AbortController()
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -85,7 +93,7 @@ export class Session {
     if (this.#isPrompted)
       throw new HoldfastError('busy', { message: 'A prompt of this session is under way. Cancel it first.' })
     this.#isPrompted = true
-    this.#isCancelled = false
+    if (this.#isCancelled) this.#cancelling = new AbortController()
     try {
       await this.#resumed
       return await this.#run(await this.#begin(content))
@@ -115,8 +123,12 @@ export class Session {
 
   /** A prompt whose turn is not stored yet is cancelled with its turn. */
   async cancel(): Promise<void> {
-    this.#isCancelled = true
+    this.#cancelling.abort()
     await this.#options.host.cancel(this.#key(), CANCELLED)
+  }
+
+  get #isCancelled(): boolean {
+    return this.#cancelling.signal.aborted
   }
 
   #key(number = this.#number): ContextKey {
@@ -183,8 +195,18 @@ export class Session {
     const { client, sessionId, cwd } = this.#options
     const callId = this.#waiting.get(request.requestId)
     const asking = { sessionId, cwd, ...(callId === undefined ? {} : { callId }) }
-    const { outcome } = await client.request('session/request_permission', permissionRequest(request, asking))
-    return outcome.outcome === 'selected' ? answerOfOption(request, outcome.optionId) : undefined
+    const question = permissionRequest(request, asking)
+    const { signal } = this.#cancelling
+    try {
+      const { outcome } = await client.request('session/request_permission', question, {
+        cancellationSignal: signal,
+        stopWaitingOnCancel: true,
+      })
+      return outcome.outcome === 'selected' ? answerOfOption(request, outcome.optionId) : undefined
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw error
+    }
   }
 
   async #until(turn: number): Promise<TurnEnd> {
@@ -239,7 +261,6 @@ export class Session {
 
   async #resume(status: 'running' | 'waiting'): Promise<void> {
     const { host } = this.#options
-    this.#isCancelled = false
     const turn = status === 'running' ? await host.send(this.#key(), null) : await this.#answered()
     if (typeof turn !== 'string') await this.#run(turn)
   }
@@ -255,7 +276,7 @@ export class Session {
 /** Resolves when the turn has begun. Throws if it never does. */
 async function numberOf(turn: HostedTurn): Promise<number> {
   for await (const event of turn) {
-    if (event.type === 'turn.refused') throw new TurnFailure(event.data.message)
+    if (event.type === 'turn.refused') throw new TurnFailure(event.data.message, event.data.code)
     if (event.turn > 0) return event.turn
   }
   const { error } = await turn.outcome

@@ -79,9 +79,10 @@ export function previewContent(
 
 /** A unified diff of one file as diffs of its parts, anything else as text. */
 function contentIn(text: string, path: string | undefined): ToolCallContent[] {
-  const hunks = /^--- .*\n\+\+\+ .*\n/m.test(text) ? text.split(/^@@ .*\n/m).slice(1) : []
-  if (hunks.length === 0 || path === undefined) return [textContent(text)]
-  const isNew = text.includes('--- /dev/null')
+  const [head = '', ...hunks] = text.split(/^@@ .*\n/m)
+  const isDiff = /^--- .*\n\+\+\+ .*\n/m.test(head) && hunks.length > 0
+  if (!isDiff || path === undefined) return [textContent(text)]
+  const isNew = head.includes('--- /dev/null')
   return hunks.map((hunk) => ({
     type: 'diff',
     path,

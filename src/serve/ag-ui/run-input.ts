@@ -1,6 +1,13 @@
 /** Reads the input of a run: a message, or answers to interrupts and calls of client tools. The history is the journal's. */
 import type { ContentPart, Message, ResumeEntry, RunAgentInput, Tool } from '@ag-ui/core'
-import type { FilePart, Json, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
+import {
+  type FilePart,
+  type Json,
+  type JsonObject,
+  quote,
+  type TextPart,
+  type UserContent,
+} from '../../protocol/index.ts'
 import { issueLines, type SchemaCheck, schemaCheck } from '../../tool/index.ts'
 import { AG_UI } from '../client-metadata.ts'
 import { badRequest } from '../problem.ts'
@@ -129,8 +136,10 @@ function clientResults(messages: readonly Message[], tools: readonly Tool[]): Re
   )
 }
 
-function resultOf({ content, error }: Extract<Message, { role: 'tool' }>): Json {
+function resultOf({ content, error, toolCallId }: Extract<Message, { role: 'tool' }>): Json {
   if (error !== undefined) return { error }
+  if ((content as unknown) === undefined)
+    throw badRequest(`The result of the call ${quote(toolCallId)} has no content.`)
   if (typeof content !== 'string') return JSON.parse(JSON.stringify(content)) as Json
   try {
     return JSON.parse(content) as Json

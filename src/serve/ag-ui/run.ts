@@ -5,7 +5,7 @@
  * another, begins nothing: its events come from the journal, from the first on.
  */
 import type { Host, HostedTurn } from '../../host/index.ts'
-import type { ContextKey, Json, JsonObject, RequestData } from '../../protocol/index.ts'
+import type { ContextKey, Entry, EntryData, Json, JsonObject, RequestData } from '../../protocol/index.ts'
 import { authOf } from '../caller.ts'
 import { ConversationParts } from '../conversation-parts.ts'
 import type { MountCall } from '../mount.ts'
@@ -63,9 +63,7 @@ async function begin({ call, key, input, graphInput }: Run, exists: boolean): Pr
 
 async function answersOf(host: Host, key: ContextKey, input: RunInput): Promise<Record<string, Json>> {
   const open = await host.requests(key)
-  const answers: Record<string, Json> = {}
-  for (const [callId, result] of Object.entries(input.results))
-    answers[clientRequest(open, callId)?.requestId ?? `${callId}/answer`] = result
+  const answers = await resultsOf(host, key, { open, input })
   if (input.resume.some(({ status }) => status === 'cancelled') && (await wasMessage(host, key, input)))
     return answers
   for (const entry of input.resume) {
@@ -76,6 +74,32 @@ async function answersOf(host: Host, key: ContextKey, input: RunInput): Promise<
   return answers
 }
 
+/**
+ * Results as answers. Clients send all their messages, so results of earlier runs may be among them: those for which nothing
+ * waits are the answers of this run only if it was sent before, and then as it sent them.
+ */
+async function resultsOf(
+  host: Host,
+  key: ContextKey,
+  { open, input }: { readonly open: readonly RequestData[]; readonly input: RunInput },
+): Promise<Record<string, Json>> {
+  const results = Object.entries(input.results)
+  const awaited = results.flatMap(([callId, result]) => {
+    const request = clientRequest(open, callId)
+    return request === undefined ? [] : [[request.requestId, result] as const]
+  })
+  if (awaited.length > 0 || results.length === 0) return Object.fromEntries(awaited)
+  const sent = await entriesOfRun(host, key, ({ type, key: posted, data }) => {
+    const { requestId } = data as EntryData['answer']
+    return type === 'answer' && posted === `${input.runId}/${requestId}`
+  })
+  // Results for which nothing waits are refused, unless the run has other answers.
+  if (sent.length === 0 && input.resume.length === 0)
+    return Object.fromEntries(results.map(([callId, result]) => [`${callId}/answer`, result]))
+  const answers = sent.map(({ data }) => data as EntryData['answer'])
+  return Object.fromEntries(answers.map(({ requestId, value }) => [requestId, value]))
+}
+
 function clientRequest(open: readonly RequestData[], callId: string): RequestData | undefined {
   return open.find((request) => isClientCall(request) && request.requestId.split('/').includes(callId))
 }
@@ -84,12 +108,23 @@ const PAGE = 500
 
 /** True if this run was sent before, as a message. */
 async function wasMessage(host: Host, key: ContextKey, { runId }: RunInput): Promise<boolean> {
+  const found = await entriesOfRun(host, key, (entry) => entry.type === 'input' && entry.key === runId)
+  return found.length > 0
+}
+
+/** The entries that a run has posted: one append, so they are side by side. */
+async function entriesOfRun(
+  host: Host,
+  key: ContextKey,
+  isOfRun: (entry: Entry) => boolean,
+): Promise<readonly Entry[]> {
   for (let to = (await host.reads.info(key))?.seq ?? 0; to > 0; ) {
     const page = await host.reads.entries(key, { to, limit: PAGE, order: 'newest' })
-    if (page.some((entry) => entry.type === 'input' && entry.key === runId)) return true
+    const found = page.filter(isOfRun)
+    if (found.length > 0) return found
     to = (page.at(-1)?.seq ?? 1) - 1
   }
-  return false
+  return []
 }
 
 export async function* runEvents(

@@ -115,11 +115,12 @@ function inputPart({ type, text, image_url: image, file, ...rest }: Fields): Mes
       ...filePart(data, 'application/octet-stream'),
       ...(typeof filename === 'string' ? { name: filename } : {}),
     }
-  throw badRequest(`A message has text, image and file parts, not ${JSON.stringify(type ?? null)}.`)
+  const name = JSON.stringify(type ?? null)
+  throw badRequest(`A part of type ${name} needs its content: text, image_url or file_data.`)
 }
 
 /** A data URL names its type; another URL does not. */
 function filePart(url: string, unknownType: string): Extract<MessageParts[number], { type: 'file' }> {
-  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? []
+  const [, mediaType, data] = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
   return { type: 'file', mediaType: mediaType ?? unknownType, data: data ?? url }
 }

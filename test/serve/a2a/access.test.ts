@@ -320,4 +320,24 @@ test('wrong requests fail in the form of the protocol', async () => {
   expect(await rest('tasks?pageSize=x')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks?status=RUNNING')).toEqual([400, 400, 'INVALID_ARGUMENT'])
   expect(await rest('tasks/x.1', { headers: {} })).toEqual([400, 400, 'FAILED_PRECONDITION'])
+  const message = { messageId: 'm', role: 'ROLE_USER' }
+  for (const parts of [[null], [{ raw: 5 }]]) {
+    const params = { message: { ...message, parts } }
+    expect(await rpc({ ...asked, method: 'SendMessage', params })).toEqual([200, 7, -32602])
+    expect(await rpc({ ...asked, method: 'message/send', params }, {})).toEqual([200, 7, -32602])
+    for (const method of ['message:send', 'message:stream']) {
+      const init = { headers: { ...VERSION, 'content-type': 'application/json' }, method: 'POST' }
+      expect(await rest(method, { ...init, body: JSON.stringify(params) })).toEqual([
+        400,
+        400,
+        'INVALID_ARGUMENT',
+      ])
+    }
+  }
+  const secret = { ...message, parts: [{ text: 'Hi' }], metadata: { credentials: 'sk-12345678' } }
+  const wrong = { ...asked, method: 'SendMessage', params: { message: secret } }
+  const answer = await (await call('/a2a/helper', { json: wrong, headers: VERSION })).json()
+  expect(answer).toMatchObject({
+    error: { message: 'metadata.credentials of the message must be an object.' },
+  })
 })

@@ -118,6 +118,40 @@ test('artifacts of tools are streamed in chunks, and the output as data', async 
   expect((await send(requestOf({ text: 'Again.', contextId: 'c' }))).artifacts).toHaveLength(2)
 })
 
+test('a task that adds to an artifact of an earlier one has its own part, in its stream and afterwards', async () => {
+  const log = defineTool({
+    name: 'log',
+    description: 'Logs.',
+    input: z.object({ line: z.string(), isFirst: z.boolean(), isLast: z.boolean() }),
+    run: async ({ line, isFirst, isLast }, { artifacts }) => {
+      if (isFirst) await artifacts.createFile('log')
+      if (line !== '') await artifacts.appendFile('log', line)
+      if (isLast) await artifacts.complete('log')
+      return 'logged'
+    },
+  })
+  const script = [
+    calls('log', { line: 'one', isFirst: true, isLast: false }),
+    '',
+    calls('log', { line: 'two', isFirst: false, isLast: false }),
+    '',
+    calls('log', { line: '', isFirst: false, isLast: true }),
+    '',
+  ]
+  const { client, send } = await serve(script, { tools: [log] })
+  await send(requestOf({ text: 'One.', contextId: 'c' }))
+  const streamed: string[] = []
+  let id = ''
+  for await (const { payload } of client.sendMessageStream(requestOf({ text: 'Two.', contextId: 'c' }))) {
+    if (payload?.$case === 'task') id = payload.value.id
+    if (payload?.$case === 'artifactUpdate') streamed.push(textIn(payload.value.artifact?.parts))
+  }
+  const { artifacts } = await client.getTask({ id, tenant: '' })
+  expect(streamed).toEqual(['two'])
+  expect(artifacts.map((each) => [each.artifactId, textIn(each.parts)])).toEqual([['log', 'two']])
+  expect((await send(requestOf({ text: 'Three.', contextId: 'c' }))).artifacts).toEqual([])
+})
+
 test('a message that is sent again is one message, with and without a contextId', async () => {
   const { send, model } = await serve(['One.', 'Two.'])
   const request = requestOf({ text: 'Hi', messageId: 'm-1' })

@@ -10,6 +10,7 @@ import { ask, askUser, defineTool, memoryStore, type Tool } from '../../../src/i
 import { approvalPolicy, type Plugin } from '../../../src/plugin/index.ts'
 import type { Message } from '../../../src/protocol/index.ts'
 import { acpModes, type ServeAcpOptions } from '../../../src/serve/acp/index.ts'
+import { previewContent } from '../../../src/serve/acp/tool-calls.ts'
 import { ScriptedModel, type ScriptedStep } from '../../../src/testing/index.ts'
 import { FIXTURE } from '../../cli/kit.ts'
 import { chunkText, inProcess, startAcp } from './kit.ts'
@@ -213,6 +214,44 @@ describe('a session with an agent', () => {
     expect(await editor.prompt(session, 'Hi')).toBe('end_turn')
   })
 
+  test('is cancelled while its person is asked, also if the editor does not answer the question', async () => {
+    const { host } = served([call('order', { bags: 40 }), call('order', { bags: 41 }), 'Hello.'])
+    const editor = await inProcess(host, { agent: 'site' })
+    const session = await editor.open(CWD)
+    const late = Promise.withResolvers<string>()
+    editor.choose = async () => {
+      await editor.agent.notify('session/cancel', { sessionId: session })
+      return late.promise
+    }
+    expect(await editor.prompt(session, 'Forty')).toBe('cancelled')
+    editor.choose = async () => {
+      late.resolve('once')
+      return 'reject'
+    }
+    expect(await editor.prompt(session, 'Forty-one')).toBe('end_turn')
+    const results = editor.of('tool_call_update').filter(({ status }) => status === 'failed')
+    expect(results.map(({ rawOutput }) => rawOutput)).toHaveLength(2)
+    expect(editor.text()).toBe('Hello.')
+  })
+
+  test('that is loaded with an open question is cancelled with the prompt that waits for it', async () => {
+    const { host } = served([call('order', { bags: 40 }), 'Hello.'])
+    const first = await inProcess(host, { agent: 'site' })
+    first.choose = () => new Promise(() => {})
+    const session = await first.open(CWD)
+    void first.prompt(session, 'Forty').catch(() => {})
+    await expect.poll(() => first.asked.length).toBe(1)
+    const later = await inProcess(host, { agent: 'site' })
+    later.choose = () => new Promise(() => {})
+    await later.load(session, CWD)
+    await expect.poll(() => later.asked.length).toBe(1)
+    const waiting = later.prompt(session, 'Hi')
+    await later.agent.notify('session/cancel', { sessionId: session })
+    expect(await waiting).toBe('cancelled')
+    expect(await later.prompt(session, 'Hi again')).toBe('end_turn')
+    expect(later.text()).toBe('Hello.')
+  })
+
   test('takes links, resources and images as far as the model does, and knows no session of others', async () => {
     const { host, model } = served(['Read.', 'Seen.'])
     const editor = await inProcess(host, { agent: 'site' })
@@ -228,6 +267,10 @@ describe('a session with an agent', () => {
     const prompt = JSON.stringify(model.calls[0]?.prompt)
     expect(prompt).toContain('[a.ts](src/a.ts)')
     expect(prompt).toContain('const b = 1')
+    await expect(editor.prompt(sessionId, ' ')).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('The message is empty.'),
+    })
     const image = { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' }
     await expect(editor.agent.request('session/prompt', { sessionId, prompt: [image] })).rejects.toThrow(
       'takes no images',
@@ -366,6 +409,19 @@ test('a session with a graph has a run for each prompt, with the state of the on
   ])
   expect(await later.prompt(session, 'Three')).toBe('end_turn')
   expect(later.text()).toBe('1.3.5.')
+})
+
+test('the diff of a file that has a diff in it keeps the old text', () => {
+  const text = '--- a/p.patch\n+++ b/p.patch\n@@ -1,2 +1,2 @@\n --- /dev/null\n-+old\n++new\n'
+  const about = { args: { path: 'p.patch' }, preview: { text } }
+  expect(previewContent(about, { content: [], cwd: CWD })).toEqual([
+    {
+      type: 'diff',
+      path: `${CWD}/p.patch`,
+      oldText: '--- /dev/null\n+old\n',
+      newText: '--- /dev/null\n+new\n',
+    },
+  ])
 })
 
 const CONFIG = resolve('test/cli/fixture/acp.config.ts')

@@ -227,6 +227,21 @@ describe('a run', () => {
     expect([bad.status, await bad.json()]).toMatchObject([400, { code: 'invalid-request' }])
     const empty = await request('/ag-ui', { json: { threadId: 't', runId: 'r', messages: [] } })
     expect(empty.status).toBe(400)
+    const messages = [
+      {
+        id: '1',
+        role: 'assistant',
+        toolCalls: [{ id: 'c', type: 'function', function: { name: 'locate' } }],
+      },
+      { id: '2', role: 'tool', toolCallId: 'c' },
+    ]
+    const silent = await request('/ag-ui', {
+      json: { threadId: 't', runId: 'r', messages, tools: [{ name: 'locate' }] },
+    })
+    expect([silent.status, await silent.json()]).toMatchObject([
+      400,
+      { detail: 'The result of the call "c" has no content.' },
+    ])
     const unknown = await request('/ag-ui/nobody', { json: { threadId: 't', runId: 'r', messages: [] } })
     expect(unknown.status).toBe(404)
   })
@@ -370,6 +385,47 @@ describe('tools of the client', () => {
     await run({ tools: [locate], runId: 'result-1' })
     expect(textsOf(agent.messages).at(-1)).toBe('assistant: In Lyon.')
     expect(model.calls).toHaveLength(2)
+  })
+
+  test('may be run one after the other: each result is an answer once', async () => {
+    const calls = [1, 2].map((exact) => ({ tool: 'locate', args: { exact: exact === 1 } }))
+    const model = new ScriptedModel([{ calls }, 'In Lyon.'])
+    const site = { model, tools: (turn: Turn) => withClientTools([order], turn) }
+    const { url } = await serve({ site }, { agUi: { clientTools: true } })
+    const { agent, events, say, run } = clientOf(url)
+    await say('Where am I?', { tools: [locate] })
+    const started = events.filter(({ type }) => type === 'TOOL_CALL_START')
+    const [first = '', second = ''] = started.map(({ toolCallId }) => String(toolCallId))
+    agent.addMessage({ id: 'r1', role: 'tool', toolCallId: first, content: '{"place":"Lyon"}' })
+    const half = await run({ tools: [locate], runId: 'result-1' })
+    expect(half.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: [second] } })
+    agent.addMessage({ id: 'r2', role: 'tool', toolCallId: second, content: '"near"' })
+    await run({ tools: [locate], runId: 'result-2' })
+    expect(textsOf(agent.messages).at(-1)).toBe('assistant: In Lyon.')
+    // Sent again, with the results of both runs, it is followed.
+    await run({ tools: [locate], runId: 'result-2' })
+    expect(textsOf(agent.messages).at(-1)).toBe('assistant: In Lyon.')
+    expect(model.calls).toHaveLength(2)
+    await expect(run({ tools: [locate], runId: 'result-3' })).rejects.toMatchObject({ status: 400 })
+  })
+
+  test('leave an approval that the same turn asks for later to be answered', async () => {
+    const model = new ScriptedModel([
+      call('locate', { exact: true }),
+      call('order', { bags: 40 }),
+      'Ordered.',
+    ])
+    const site = { model, tools: (turn: Turn) => withClientTools([order], turn) }
+    const { url } = await serve({ site }, { agUi: { clientTools: true } })
+    const { agent, events, say, run } = clientOf(url)
+    await say('Forty, to where I am', { tools: [locate] })
+    const toolCallId = String(events.find(({ type }) => type === 'TOOL_CALL_START')?.['toolCallId'])
+    agent.addMessage({ id: 'r1', role: 'tool', toolCallId, content: '{"place":"Lyon"}' })
+    await run({ tools: [locate] })
+    const interruptId = agent.pendingInterrupts[0]?.id ?? ''
+    const resume = [{ interruptId, status: 'resolved' as const, payload: { approved: true } }]
+    await run({ tools: [locate], resume })
+    expect(textsOf(agent.messages).at(-1)).toBe('assistant: Ordered.')
   })
 
   test('are refused unless the server takes them', async () => {

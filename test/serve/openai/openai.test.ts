@@ -145,6 +145,8 @@ describe('chat completions', () => {
             { type: 'image_url', image_url: { url } },
             { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } },
             { type: 'file', file: { filename: 'a.txt', file_data: 'data:text/plain;base64,SGk=' } },
+            // As browsers write it.
+            { type: 'file', file: { file_data: 'data:text/csv;charset=utf-8;base64,SGk=' } },
           ],
         },
       ],
@@ -155,7 +157,12 @@ describe('chat completions', () => {
       { mediaType: 'image/png' },
       { mediaType: 'image/*' },
       { mediaType: 'text/plain' },
+      { mediaType: 'text/csv' },
     ])
+    const input = [{ role: 'user' as const, content: [{ type: 'input_file' as const, file_id: 'file-1' }] }]
+    await expect(client.responses.create({ model: 'helper', input })).rejects.toThrow(
+      'A part of type "input_file" needs its content: text, image_url or file_data.',
+    )
   })
 
   test('ask a question as text, and take the next message as its answer', async () => {
