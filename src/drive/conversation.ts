@@ -13,8 +13,9 @@ import {
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
-import { cancelNumber } from './cancel-number.ts'
+import { cancelNumber, cancelUnready } from './cancel.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
+import { type DriveResult, driveToEffect } from './drive-to-effect.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions } from './driver-options.ts'
 import { callersContext, type ObservedTurns, observeRefusal, observeTurns, publishTo } from './observers.ts'
@@ -26,12 +27,6 @@ import { Subscribers } from './subscribers.ts'
 import { attachCause, Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 import { CONTINUE_AFTER, cancelOnAbort, type TurnRequest, type TurnRequestOptions } from './turn-request.ts'
 import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
-
-/** `again`: there is more to do now. `at`: there may be more then. `done`: nothing until the next post. */
-export type DriveResult =
-  | { readonly state: 'again' }
-  | { readonly state: 'at'; readonly time: number }
-  | { readonly state: 'done' }
 
 export interface ConversationOptions
   extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown' | 'telemetry'>,
@@ -196,19 +191,8 @@ export class Conversation {
    * cancels that one and no other.
    */
   async cancel(reason?: string, turn?: number): Promise<void> {
-    if (this.#readying !== undefined && (await this.#cancelUnready(reason, turn))) return
+    if (this.#readying !== undefined && (await cancelUnready(this, turn, reason))) return
     return turn === undefined ? this.#cancelNewest(reason) : cancelNumber(this, turn, reason)
-  }
-
-  /** Cancels without waiting for `onLoaded`; false for a turn that waits: to end it, the pump must run. */
-  async #cancelUnready(reason?: string, turn?: number): Promise<boolean> {
-    await this.driver.ownership.refresh()
-    const { open, parked, turn: newest } = this.driver.journal.session
-    const isNewest = turn === undefined || turn === newest
-    if (open !== undefined && isNewest) await this.postCancel(newest, reason)
-    else if (this.turn !== undefined && (turn === undefined || turn > newest)) await this.turn.cancel(reason)
-    else return parked === undefined || !isNewest
-    return true
   }
 
   async #cancelNewest(reason?: string): Promise<void> {
@@ -301,17 +285,7 @@ export class Conversation {
     await this.#entering
     await this.#pump.finished()
     await this.#refresh()
-    for (;;) {
-      if (this.#pump.isHalted) return { state: 'done' }
-      const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
-      const progress = await this.driver.step()
-      if (progress.state === 'again' && isEffect) return { state: 'again' }
-      if (progress.state === 'idle')
-        return progress.at === undefined ? { state: 'done' } : { state: 'at', time: progress.at }
-      if (progress.state === 'owned')
-        return { state: 'at', time: this.#options.clock.now() + this.#options.heartbeatMs }
-      if (progress.state === 'paused') return { state: 'done' }
-    }
+    return driveToEffect({ ...this.#options, driver: this.driver, pump: this.#pump })
   }
 
   /** The open requests, oldest first. */
@@ -325,8 +299,8 @@ export class Conversation {
   between<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#entering.then(() => this.#refresh()).then(work)
     this.#entering = done.then(
-      () => {},
-      () => {},
+      () => undefined,
+      () => undefined,
     )
     return done
   }

@@ -12,9 +12,10 @@ export {
   refuseInside,
   runWithApprovals,
 } from './child-scope.ts'
-export type { ConversationOptions, DriveResult } from './conversation.ts'
+export type { ConversationOptions } from './conversation.ts'
 export { Conversation } from './conversation.ts'
 export { copyJson } from './copy-json.ts'
+export type { DriveResult } from './drive-to-effect.ts'
 export { Driver } from './driver.ts'
 export type { DriverOptions } from './driver-options.ts'
 export type { JournalStateOptions } from './journal-state.ts'

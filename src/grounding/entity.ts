@@ -219,8 +219,8 @@ export function isEntity(value: unknown): value is Entity {
 }
 
 /** The number of entities above one. */
-export function depthOf(entity: Entity | undefined): number {
-  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
+export function depthOf(one: Entity | undefined): number {
+  return one?.parent === undefined ? 0 : 1 + depthOf(one.parent)
 }
 
 /** The strictest entity, for marks of undeclared ones. */

@@ -115,7 +115,7 @@ export function lookupsOf(
   tools: readonly Tool[],
   entities: ReadonlyMap<string, { readonly lookup?: string }> = new Map(),
 ): Readonly<Record<string, string>> {
-  const found: Record<string, string> = {}
+  const found = Object.create(null) as Record<string, string>
   for (const tool of tools) {
     const entity = tool.grounding?.lookup
     if (entity !== undefined) found[entity] ??= tool.name

@@ -62,7 +62,8 @@ class TurnFacts implements Facts {
     const value = unexpired(session.active ?? [], entities, scope.clock.now()).find(
       (one) => one.entity === entity,
     )
-    const sinceSeq = session.activeSince?.[entity]
+    const { activeSince = {} } = session
+    const sinceSeq = Object.hasOwn(activeSince, entity) ? activeSince[entity] : undefined
     return value === undefined || sinceSeq === undefined ? value : { ...value, sinceSeq }
   }
 

@@ -566,7 +566,7 @@ describe('a document that takes too much', () => {
     const first = corpus.add([{ source: 'deep.html', content: '<div>'.repeat(100_000) }], {
       signal: slow.signal,
     })
-    const isFirstEnded = vi.fn()
+    const isFirstEnded = vi.fn<() => void>()
     void first.catch(() => undefined).then(isFirstEnded)
     const second = new AbortController()
     const waiting = corpus.add([{ source: 'good.html', content: `<p>${KELP}` }], {

@@ -92,18 +92,18 @@ describe('the mark of a schema of Zod', () => {
 
   it('is found in deep arguments that fit several alternatives at each level', () => {
     const below = { $ref: '#/$defs/node' }
-    const schema: JsonObject = {
+    const nested: JsonObject = {
       $ref: '#/$defs/node',
       $defs: { node: { anyOf: [{ properties: { below } }, { properties: { id, below } }] } },
     }
     const args = Array.from({ length: 60 }).reduce<Json>((inner) => ({ below: inner }), { id: 'a' })
-    expect(places(schema, args)).toEqual([`${'below.'.repeat(60)}id project "a"`])
+    expect(places(nested, args)).toEqual([`${'below.'.repeat(60)}id project "a"`])
   })
 
   it('is found in deep arguments of the last of many alternatives', () => {
     const items = { type: 'array', items: { $ref: '#/$defs/node' } }
     const node = (kind: string) => ({ properties: { items, kind: { const: kind }, id }, required: ['kind'] })
-    const schema: JsonObject = {
+    const nested: JsonObject = {
       $ref: '#/$defs/node',
       $defs: { node: { anyOf: 'abcdefghij'.split('').map(node) } },
     }
@@ -112,7 +112,7 @@ describe('the mark of a schema of Zod', () => {
       kind: 'j',
       id: 'a',
     })
-    expect(places(schema, args)).toEqual([`${'items[0].'.repeat(20)}id project "a"`])
+    expect(places(nested, args)).toEqual([`${'items[0].'.repeat(20)}id project "a"`])
   })
 })
 

@@ -266,8 +266,8 @@ describe('a tool that deletes everything', () => {
     { id: 't-1', title: 'Paint the wall' },
     { id: 't-2', title: 'Fix the roof' },
   ]
-  const said = async (text: string): Promise<readonly string[]> => {
-    const lines = await talk(tools, ['list the tasks', text], (name) =>
+  const said = async (request: string): Promise<readonly string[]> => {
+    const lines = await talk(tools, ['list the tasks', request], (name) =>
       name === 'list_tasks' ? rows : { ok: true },
     )
     return lines.slice(2)
@@ -287,8 +287,8 @@ describe('a tool that deletes everything', () => {
     'without deleting all tasks, list them',
     'sans supprimer toutes les tâches, liste les tâches',
     'avant de supprimer toutes les tâches, liste les tâches',
-  ])('is not called by %s', async (text) => {
-    const lines = await said(text)
+  ])('is not called by %s', async (request) => {
+    const lines = await said(request)
     expect(lines.filter((line) => line.startsWith('delete_'))).toEqual([])
     expect(lines.at(-1)).toMatch(/\?$/)
   })
@@ -297,8 +297,8 @@ describe('a tool that deletes everything', () => {
     expect((await said('supprime la tâche Zorglub')).at(-1)).toContain('taskId. Rien de ce que je connais')
   })
 
-  it.each(['delete all tasks', 'supprime toutes les tâches'])('is called by %s', async (text) => {
-    expect((await said(text))[0]).toBe('delete_all_tasks {}')
+  it.each(['delete all tasks', 'supprime toutes les tâches'])('is called by %s', async (request) => {
+    expect((await said(request))[0]).toBe('delete_all_tasks {}')
   })
 })
 

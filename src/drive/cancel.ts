@@ -1,9 +1,12 @@
-/** Cancels one turn of a conversation by its number, and no other. */
+/** Cancels of a conversation's turns: of one by its number, and of those that wait for a hook of the program. */
 import type { Session } from '../journal/index.ts'
 import type { TurnView } from './turn.ts'
 
 interface CancellableConversation {
-  readonly driver: { readonly journal: { readonly session: Session } }
+  readonly driver: {
+    readonly journal: { readonly session: Session }
+    readonly ownership: { refresh(): Promise<void> }
+  }
   /** The running or next turn that has a subscriber here. */
   readonly turn: TurnView | undefined
   between<T>(work: () => Promise<T>): Promise<T>
@@ -12,7 +15,7 @@ interface CancellableConversation {
   whenIdle(): Promise<void>
 }
 
-/** The turn may run in any process, wait, or have a caller here and not have begun. */
+/** Cancels this turn and no other. It may run in any process, wait, or have a caller here and not have begun. */
 export async function cancelNumber(
   conversation: CancellableConversation,
   turn: number,
@@ -33,4 +36,21 @@ export async function cancelNumber(
   const next = conversation.turn
   const isUnbegun = next?.number === 0 && journal.session.turn < turn
   if (isUnbegun || next?.number === turn) await next?.cancel(reason)
+}
+
+/** Cancels without waiting for `onLoaded`; false for a turn that waits: to end it, the pump must run. */
+export async function cancelUnready(
+  conversation: CancellableConversation,
+  turn?: number,
+  reason?: string,
+): Promise<boolean> {
+  const { journal, ownership } = conversation.driver
+  await ownership.refresh()
+  const { open, parked, turn: newest } = journal.session
+  const isNewest = turn === undefined || turn === newest
+  const next = conversation.turn
+  if (open !== undefined && isNewest) await conversation.postCancel(newest, reason)
+  else if (next !== undefined && (turn === undefined || turn > newest)) await next.cancel(reason)
+  else return parked === undefined || !isNewest
+  return true
 }
