@@ -57,7 +57,11 @@ export class HttpProblem extends Error {
 
 /** The same for a conversation that does not exist and for one of somebody else. */
 export function notFound(): HttpProblem {
-  return new HttpProblem({ status: 404, code: 'not-found', detail: 'There is no such conversation.' })
+  return new HttpProblem({
+    status: 404,
+    code: 'not-found',
+    detail: 'There is no such conversation. It begins with its first message.',
+  })
 }
 
 /** Of a server that would refuse a message now. */

@@ -153,7 +153,10 @@ test('lists and messages name only the agents that the caller may talk to', asyn
       expect(await unknownA2a.text()).toContain('You may use')
     }
     const below = await call('/conversations/open:1%2Fchild', { headers })
-    expect(await below.json()).toMatchObject({ status: 404, detail: 'There is no such conversation.' })
+    expect(await below.json()).toMatchObject({
+      status: 404,
+      detail: 'There is no such conversation. It begins with its first message.',
+    })
     const nobody = { model: 'nobody', messages: [{ role: 'user', content: 'Hi' }] }
     for (const response of [
       await call('/v1/models/nobody', { headers }),

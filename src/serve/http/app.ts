@@ -208,8 +208,12 @@ function pageFiles(page: HttpOptions['page'] = false): readonly PageFile[] {
   return page === false || (page === 'if-built' && !isPageBuilt()) ? [] : readPage()
 }
 
+function fieldsOf({ properties }: JsonObject): readonly string[] {
+  return Object.keys((properties ?? {}) as JsonObject)
+}
+
 interface Checks {
-  readonly body?: SchemaCheck
+  readonly body?: { readonly check: SchemaCheck; readonly fields: readonly string[] }
   /** A map: a parameter may be called like a property of every object. */
   readonly query: ReadonlyMap<string, { readonly type: unknown; readonly check: SchemaCheck }>
 }
@@ -222,7 +226,7 @@ async function checksOf({ body, query = {} }: Route): Promise<Checks> {
   )
   return {
     query: new Map(entries),
-    ...(body === undefined ? {} : { body: await schemaCheck(body) }),
+    ...(body === undefined ? {} : { body: { check: await schemaCheck(body), fields: fieldsOf(body) } }),
   }
 }
 
@@ -374,12 +378,15 @@ class Server {
     return this.#options.maxBodyBytes ?? 1_000_000
   }
 
-  async #body(request: Request, { body: check }: Checks): Promise<Json> {
-    if (check === undefined) return null
+  async #body(request: Request, { body: checked }: Checks): Promise<Json> {
+    if (checked === undefined) return null
     const body = (await jsonBody(request, this.#maxBodyBytes)) as Json
-    const issues = check(body)
-    if (issues.length > 0) throw badRequest('The body does not fit.', issues.slice(0, 20).map(issueText))
-    return body
+    const issues = checked.check(body)
+    if (issues.length === 0) return body
+    const isUnknown = Object.keys(body ?? {}).some((field) => !checked.fields.includes(field))
+    const known =
+      isUnknown && checked.fields.length > 0 ? ` Its fields are ${checked.fields.join(', ')}.` : ''
+    throw badRequest(`The body does not fit.${known}`, issues.slice(0, 20).map(issueText))
   }
 
   #finished(request: Request, response: Response): Response {

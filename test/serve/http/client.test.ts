@@ -55,6 +55,10 @@ describe('the client', () => {
     const { message, issues } = error as ClientError
     expect(issues).toEqual([expect.stringContaining('whileBusy: ')])
     expect(message).toBe(`The body does not fit. ${issues.join(' ')}`)
+    const misspelt = conversation.ask({ text: 'Hi' } as never)
+    await expect(misspelt).rejects.toThrow(
+      'The body does not fit. Its fields are message, values, continue, whileBusy, metadata, credentials. text: ',
+    )
     const unknown = createClient({ url }).conversation('b:1').ask('Hi')
     await expect(unknown).rejects.toMatchObject({ status: 404, issues: [] })
   })
