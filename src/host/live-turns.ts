@@ -87,6 +87,8 @@ export class LiveTurns {
     const followed = new Set<number>()
     try {
       for await (const event of turn) {
+        // Only its caller is told of a refusal.
+        if (event.type === 'turn.refused') continue
         const follower = live.followers.get(event.turn)
         if (follower === undefined && event.turn > 0) live.followers.set(event.turn, followed.add(event.turn))
         if (follower === undefined || follower === followed) receive(live, event)

@@ -91,3 +91,18 @@ test('a message that comes in the middle of a reply takes nothing of it from a s
     { type: 'text', turn: 1, text: 'Hello' },
   ])
 })
+
+test('a request that is refused is told to nobody but its caller', async () => {
+  const live = new LiveTurns()
+  const seen: unknown[] = []
+  live.listen(KEY, (delta) => seen.push(delta))
+  const data = { code: 'not-asked', message: 'Nobody asked that.' }
+  await live.follow(
+    KEY,
+    (async function* (): AsyncGenerator<TurnEvent> {
+      yield { type: 'turn.refused', turn: 0, data }
+      yield words('Yes')
+    })(),
+  )
+  expect(seen).toEqual([{ after: 0, event: words('Yes') }])
+})
