@@ -68,7 +68,7 @@ const OVER = /\b(?:already|yesterday|tomorrow)\b/
 
 /** Words by which an order is told of, denied or doubted. */
 const TOLD =
-  /\b(?:without|before|after|instead|was(?! (?:wondering|hoping|thinking))|were|nobody|no|not|never|may(?: \w+)? be|(?:should|could|would|must) have|says|said|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
+  /\b(?:without|before|after|instead of|was(?! (?:wondering|hoping|thinking))|were|nobody|no|not|never|may(?: \w+)? be|(?:should|could|would|must) have|says|said|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
 
 /** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
 export function isDoubted(

@@ -287,6 +287,7 @@ describe('a tool that deletes everything', () => {
     'without deleting all tasks, list them',
     'sans supprimer toutes les tâches, liste les tâches',
     'avant de supprimer toutes les tâches, liste les tâches',
+    'instead of deleting all tasks, list them',
   ])('is not called by %s', async (request) => {
     const lines = await said(request)
     expect(lines.filter((line) => line.startsWith('delete_'))).toEqual([])
@@ -297,9 +298,12 @@ describe('a tool that deletes everything', () => {
     expect((await said('supprime la tâche Zorglub')).at(-1)).toContain('taskId. Rien de ce que je connais')
   })
 
-  it.each(['delete all tasks', 'supprime toutes les tâches'])('is called by %s', async (request) => {
-    expect((await said(request))[0]).toBe('delete_all_tasks {}')
-  })
+  it.each(['delete all tasks', 'instead delete all tasks', 'supprime toutes les tâches'])(
+    'is called by %s',
+    async (request) => {
+      expect((await said(request))[0]).toBe('delete_all_tasks {}')
+    },
+  )
 })
 
 describe('the words of a tool itself', () => {

@@ -11,10 +11,9 @@ export function lacksFigure(claim: string, sources: readonly Evidence[]): boolea
   return figures.some(({ word, start, text }) => {
     // `1.2 million` is 1,200,000.
     const next = claim.slice(start + text.length).match(/^\s*\p{L}+/u)?.[0] ?? ''
-    const values = [...numbersIn(`${word}${next}`)]
     return isDotted(word)
-      ? !values.every((value) => given.has(value))
-      : !values.some((value) => given.has(value))
+      ? ![...numbersIn(word)].every((value) => given.has(value))
+      : ![...numbersIn(`${word}${next}`)].some((value) => given.has(value))
   })
 }
 

@@ -327,7 +327,7 @@ export const ROUTES: readonly Route[] = [
       const { reads } = call.server.host
       const found = await reads
         .artifact(keyOf(call), call.params['artifact'] ?? '', version)
-        .catch(partNotFound)
+        .catch((error: unknown) => partNotFound(error))
       return artifactResponse(found, call.request)
     },
   },
@@ -342,10 +342,10 @@ async function existing(call: RouteCall) {
   return info
 }
 
-/** Of a conversation that exists: an artifact or an entry, which the message names, was not found. */
-function partNotFound(error: unknown): never {
+/** Of a conversation that exists, a part was not found: `detail`, or what the message says. */
+function partNotFound(error: unknown, detail?: string): never {
   if (!HoldfastError.is(error, 'not-found')) throw error
-  throw new HttpProblem({ status: 404, code: 'not-found', detail: error.message })
+  throw new HttpProblem({ status: 404, code: 'not-found', detail: detail ?? error.message })
 }
 
 async function isErased(call: RouteCall): Promise<boolean> {
@@ -357,9 +357,11 @@ async function fork(call: RouteCall): Promise<Response> {
   const { name } = await existing(call)
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
+  const nowhere = `The conversation has no ${at === undefined ? 'entries' : `entry ${at}`} to fork after.`
   if (key === undefined) {
     const fresh = host.newContextId(name)
-    const to = await host.fork(keyOf(call), { to: fresh, ...defined({ at }) }).catch(partNotFound)
+    const forking = host.fork(keyOf(call), { to: fresh, ...defined({ at }) })
+    const to = await forking.catch((error: unknown) => partNotFound(error, nowhere))
     return json({ contextId: to }, 201)
   }
   // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
@@ -371,7 +373,7 @@ async function fork(call: RouteCall): Promise<Response> {
       await host.fork(keyOf(call), { to, ...defined({ at }) })
     } catch (error) {
       // The same request at once has made it.
-      if (!(await isForked(call, prefix, to))) partNotFound(error)
+      if (!(await isForked(call, prefix, to))) partNotFound(error, nowhere)
     }
   return json({ contextId: to }, 201)
 }

@@ -76,6 +76,7 @@ describe('a claim', () => {
     ['It was opened on 12.03.2021 [1].', 'on 15.09.2022', 'unsupported'],
     ['It was opened in 2021 [1].', 'on 15.09.2021', 'supported'],
     ['It was opened with version 1.2.3 [1].', 'with version 4.5.6', 'unsupported'],
+    ['Version 1.2.3 may be opened [1].', 'with version 1.2.3', 'supported'],
     ['It was opened by 0.125 mm [1].', 'by 0,125 mm', 'supported'],
     ['It was opened by 125 mm [1].', 'by 0.125 mm', 'unsupported'],
     ['It was opened by 1,234.567 m [1].', 'by 1234.567 m', 'supported'],

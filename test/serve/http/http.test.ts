@@ -236,7 +236,7 @@ describe('a host over HTTP', () => {
     const first = (await fork()) as { contextId: string }
     expect(await fork()).toEqual(first)
     expect(await (await call(`/conversations/${first.contextId}`)).json()).toMatchObject({ turn: 1 })
-    const detail = 'local local a:1 has no entry 999 to fork after; its last one is 6.'
+    const detail = 'The conversation has no entry 999 to fork after.'
     for (const headers of [{}, { 'idempotency-key': 'late' }]) {
       const late = await call('/conversations/a:1/fork', { json: { at: 999 }, headers })
       expect(await late.json()).toMatchObject({ status: 404, code: 'not-found', detail })
