@@ -18,7 +18,7 @@ export async function readAll(
     if (last === undefined || page.length < PAGE) break
     from = last.seq + 1
   }
-  return { exchanges: exchangesOf(entries), session }
+  return { exchanges: exchangesOf(entries, session), session }
 }
 
 /** Requested calls without a result. */

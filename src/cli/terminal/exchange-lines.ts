@@ -1,8 +1,8 @@
 /** Formats an ended turn as lines of text. */
 
 import { bold, cyan, dim, red, type Styled, styled, visibleValue, yellow } from 'holdfast/terminal'
-import type { Exchange, Step } from '../exchange.ts'
-import { callLines, toolText } from './call-line.ts'
+import type { Exchange, OpenCall, Step } from '../exchange.ts'
+import { argumentsText, callLines, toolText } from './call-line.ts'
 import { type FlowPrinter, flowPrinter } from './flow-lines.ts'
 import { repeats } from './result-line.ts'
 import { counted, cut, oneLine, spanText } from './text.ts'
@@ -34,6 +34,7 @@ function linesOf(exchange: Exchange, look: ExchangeLook, flowLines: FlowPrinter)
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
     ...exchange.steps.flatMap((step, at) => flowLines(step) ?? stepLines(step, look, exchange.steps[at + 1])),
+    ...(exchange.openCalls ?? []).map((call) => openCallLine(call, look)),
     ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
     ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
@@ -60,6 +61,18 @@ function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
     return [dim(cut(`  ${step.how === 'cancelled' ? 'not answered' : step.how}${value}`, columns))]
   }
   return [yellow(cut(`! ${oneLine(step.text)}`, columns))]
+}
+
+const OPEN_CALL = {
+  started: 'started, no result yet',
+  asked: 'waits for an answer',
+  waiting: 'not started',
+} as const
+
+function openCallLine({ tool, args, state }: OpenCall, { columns }: ExchangeLook): Styled {
+  const end = ` · ${OPEN_CALL[state]}`
+  const call = `→ ${toolText(tool)} ${argumentsText(args)}`.trim()
+  return yellow(`${cut(call, columns - end.length)}${end}`)
 }
 
 const MOST_ARGUMENTS = 120
