@@ -203,6 +203,34 @@ export default { agents: { site: { ...site, tools } } }
   })
 })
 
+it('a call of a killed process, also of its sub-agent, is not printed as a start', async () => {
+  const config = `import { agentTool, defineTool, jsonSchema } from 'holdfast'
+import { ScriptedModel } from 'holdfast/testing'
+const model = (tool) =>
+  new ScriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ tool, args: { bags: 5 } }] }))
+const properties = { bags: { type: 'number' } }
+const order = defineTool({
+  name: 'order', description: 'Orders.', replay: 'never', input: jsonSchema({ type: 'object', properties }),
+  run: () => new Promise((resolve) => setTimeout(resolve, 60_000)),
+})
+const clerk = agentTool({ name: 'clerk', description: 'Orders.', agent: { model: model('order'), tools: [order] }, prompt: () => 'Order', input: jsonSchema({ type: 'object', properties }) })
+export default { agents: { site: { model: model('order'), tools: [order] }, boss: { model: model('clerk'), tools: [clerk] } }, default: 'site' }
+`
+  const cwd = folders.make({ 'holdfast.config.ts': config })
+  const continued = async (agent: string) => {
+    const meanwhile = signalAfter('→ order', 'SIGKILL')
+    await holdfast(['run', '--agent', agent, '-c', agent, 'go'], { cwd, meanwhile })
+    return inProcess(['run', '--agent', agent, '-c', agent, '--continue'], { cwd })
+  }
+  const own = await continued('site')
+  expect(own.stderr).not.toContain('→ order')
+  expect(own.stderr).toContain('· order bags=5 · started before this command\n✗ order → outcome unknown')
+  const below = await continued('boss')
+  expect(below.stderr).not.toContain('→ order')
+  expect(below.stderr).not.toContain('→ clerk')
+  expect(below.stderr).toContain('· order bags=5 · started before this command\n')
+})
+
 describe.concurrent('whoever reads the output', () => {
   it('may leave early, and nothing is said about it', async () => {
     const meanwhile = (child: ChildProcess) => child.stdout?.once('data', () => child.stdout?.destroy())

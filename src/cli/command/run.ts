@@ -10,13 +10,12 @@ import { messageFrom } from '../message.ts'
 import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext, timedId } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
-import { waitingCalls } from '../read-exchanges.ts'
+import { type Earlier, readEarlier } from '../read-exchanges.ts'
 import { exitCodeFor, failureText, wrongUsage } from '../refusal.ts'
 import { type RequestSource, requestSource } from '../request-source.ts'
 import { isTask } from '../task/task-options.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
-import type { KnownCall } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, optionsAgain, workspaceOf } from './context.ts'
 import { type Interrupted, watchSignals } from './interruption.ts'
@@ -37,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     const agent = agentFor(ready, id, { store })
     const reporter = new RunReporter(context, { ready, id, key, store })
-    reporter.addCalls(await waitingCalls(store, key))
+    reporter.addEarlier(await readEarlier(store, key))
     const turn = await turnFor(agent, { message, answers: args.values('answer') })
     return await reporter.report(agent, turn)
   } finally {
@@ -116,9 +115,8 @@ class RunReporter {
     this.#printer = this.#isJson ? SILENT : runPrinter(context, of.ready.mcp?.originOf)
   }
 
-  /** Adds calls that an earlier turn parked. */
-  addCalls(calls: readonly KnownCall[]): void {
-    this.#printer.addCalls(calls)
+  addEarlier(earlier: Earlier): void {
+    this.#printer.addEarlier(earlier)
   }
 
   async report(agent: Agent, turn: Turn): Promise<number> {
@@ -215,7 +213,7 @@ function exitCodeAfter({ turn, reason, error }: TurnOutcome): number {
 }
 
 const SILENT: RunPrinter = {
-  addCalls: () => {},
+  addEarlier: () => {},
   start: () => {},
   event: () => {},
   note: () => {},
