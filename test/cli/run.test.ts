@@ -128,7 +128,11 @@ describe.concurrent('exit codes', () => {
     )
     const wrong = await siteInProcess(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toContain('A confirmation is true, false, or')
+    expect(wrong.stderr).toMatch(/--answer "maybe" does not answer \S+\. Type yes or no; "no, too many" adds/)
+    const going = await siteInProcess(['run', '--context', 'a', '--continue'], { cwd })
+    expect(going.code).toBe(1)
+    expect(going.stderr).toContain('✗ There is nothing to continue: a waits for an answer.\n? Approval\n')
+    expect(going.stderr).toMatch(/\n {2}to answer: holdfast run .*--context a --answer yes\n$/)
     const stranger = await siteInProcess(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
     expect(stranger.code).toBe(2)
     expect(stranger.stderr).toContain('Nothing waits for "x". Waiting:')
@@ -137,6 +141,11 @@ describe.concurrent('exit codes', () => {
     expect(both.stderr).toContain('Give one --answer for each request. Waiting:')
     const yes = await siteInProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
     expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    const over = await siteInProcess(['run', '--context', 'a', '--continue'], { cwd })
+    expect(over.code).toBe(1)
+    expect(over.stderr).toMatch(
+      /✗ There is nothing to continue\. To send a message: holdfast run .*--context a "…"\n$/,
+    )
     expect(withoutTimes(yes.stderr)).toContain('✓ order → 20 bags are on their way')
   })
 

@@ -122,7 +122,9 @@ export class TurnPrinter {
   end(outcome: TurnOutcome): void {
     this.stop()
     const { reason, error, limit } = outcome
-    if (reason === 'failed') this.#print(`✗ ${oneLine(failureText(error))}`, red)
+    if (error?.code === 'nothing-to-continue')
+      this.#print('✗ There is nothing to continue. Type a message.', red)
+    else if (reason === 'failed') this.#print(`✗ ${oneLine(failureText(error))}`, red)
     if (reason === 'cancelled') this.#print('— cancelled', dim)
     if (reason === 'max-iterations' || reason === 'limit')
       this.#print(`— stopped by the limit on ${limit ?? 'iterations'}; type /continue`, yellow)
