@@ -137,11 +137,13 @@ turn 2 · not ended
     const store = sqliteStore(join(home, 'holdfast.db'))
     const flow = graph({ state: { notes: list<string>() } })
       .addNode('look', async (_, { step }) => ({ notes: await step('read', () => 'a letter') }))
+      .addNode('rest', () => ({}))
       .addNode('lose', () => {
         throw new Error('It is gone.')
       })
       .addEdge(START, 'look')
-      .addEdge('look', 'lose')
+      .addEdge('look', 'rest')
+      .addEdge('rest', 'lose')
       .addEdge('lose', END)
       .compile({ store })
     await flow.stream({ notes: 'begun' }, { contextId: 'post' }).outcome
@@ -155,8 +157,8 @@ FACTS
 › {"notes":["begun"]}
 ✓ read → a letter
 ▸ look.1 {"notes":["a letter"]}
-✗ lose.2 It is gone.
-✗ It is gone.
+▸ rest.2 changed nothing
+✗ lose.3 It is gone.
 turn 1 · failed · 0 in, 0 out · TIME
 `)
   })

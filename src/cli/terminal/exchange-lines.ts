@@ -35,9 +35,15 @@ function linesOf(exchange: Exchange, look: ExchangeLook, flowLines: FlowPrinter)
     ...exchange.said.flatMap((text) => saidLines(text, look)),
     ...exchange.steps.flatMap((step, at) => flowLines(step) ?? stepLines(step, look, exchange.steps[at + 1])),
     ...(exchange.openCalls ?? []).map((call) => openCallLine(call, look)),
-    ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
+    ...errorLines(exchange),
     ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
+}
+
+/** None if the node that failed has shown the error. */
+function errorLines({ error, steps }: Exchange): Styled[] {
+  if (error === undefined || steps.some((step) => step.type === 'node' && step.error === error)) return []
+  return [red(`✗ ${oneLine(error)}`)]
 }
 
 /** True if the reply after a call repeats its result: then only the reply is shown. */
@@ -51,7 +57,7 @@ function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
   if (step.type === 'said') return saidLines(step.text, look)
   if (step.type === 'call') return [callLines({ ...step, isRepeated: isRepeated(step, next) }, columns)]
   if (step.type === 'node') {
-    const said = step.error ?? (step.update === undefined ? '' : visibleValue(step.update))
+    const said = step.error ?? (step.update === undefined ? 'changed nothing' : visibleValue(step.update))
     const line = cut(`${step.error === undefined ? '▸' : '✗'} ${step.task} ${oneLine(said)}`, columns)
     return [step.error === undefined ? styled`${line}` : red(line)]
   }
