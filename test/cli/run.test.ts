@@ -76,6 +76,17 @@ describe.concurrent('one turn', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'This is message 1.\n' })
   })
 
+  it('says what failed before it tries again, as a sentence', async () => {
+    const config = `import { ScriptedModel } from 'holdfast/testing'
+const error = { status: 503, message: 'getaddrinfo ENOTFOUND api.openai.com' }
+export default { agents: { site: { model: new ScriptedModel([{ error }, 'Done.']) } } }
+`
+    const cwd = folders.make({ 'holdfast.config.ts': config })
+    const { stdout, stderr } = await inProcess(['run', 'hi'], { cwd })
+    expect(stdout).toBe('Done.\n')
+    expect(stderr).toContain('! getaddrinfo ENOTFOUND api.openai.com. Trying again.\n')
+  })
+
   it('works without a config, a key or a network, and says which model it asks', async () => {
     const { code, stdout, stderr } = await inProcess(['run', 'List my notes'], { cwd: folders.make() })
     expect(code).toBe(0)

@@ -5,7 +5,7 @@ import { FOREIGN, type Outputs } from '../gate/outputs.ts'
 import { type Earlier, isEarlier } from '../read-exchanges.ts'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
 import { Screen } from '../terminal/screen.ts'
-import { oneLine } from '../terminal/text.ts'
+import { oneLine, retryText } from '../terminal/text.ts'
 import { type EventHandlers, type KnownCall, TurnPrinter } from '../terminal/turn-printer.ts'
 import { columnsOf } from './context.ts'
 
@@ -162,7 +162,6 @@ class LinePrinter implements RunPrinter {
   }
 
   #noteRetry({ message, next }: { readonly message?: Json; readonly next?: Json }): void {
-    if (typeof message === 'string' && next !== 'fail')
-      this.note(yellow(`! ${oneLine(message)} Trying again.`))
+    if (typeof message === 'string' && next !== 'fail') this.note(yellow(retryText(message)))
   }
 }

@@ -8,7 +8,7 @@ import { failureText } from '../refusal.ts'
 import { argumentsText, callLines, callRows, progressText, toolText } from './call-line.ts'
 import { ResultLine } from './result-line.ts'
 import type { Screen } from './screen.ts'
-import { cut, cutStart, oneLine, spanText, widthOf } from './text.ts'
+import { cut, cutStart, oneLine, retryText, spanText, widthOf } from './text.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const TICK_MS = 100
@@ -192,8 +192,7 @@ export class TurnPrinter {
       screen.endStream()
     }
     const { message, next } = data.error ?? {}
-    if (typeof message === 'string' && next !== 'fail')
-      this.#print(`! ${oneLine(message)} Trying again.`, yellow)
+    if (typeof message === 'string' && next !== 'fail') this.#print(retryText(message), yellow)
     this.#begin('working')
   }
 
