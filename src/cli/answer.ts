@@ -2,7 +2,8 @@
 import type { Json, RequestData } from 'holdfast'
 import { answerFrom, optionText } from 'holdfast/tool'
 import { shellWord } from './arguments.ts'
-import { wrongUsage } from './refusal.ts'
+import { EXIT } from './exit-code.ts'
+import { Refusal, wrongUsage } from './refusal.ts'
 import { oneLine } from './terminal/text.ts'
 
 /** An id before `=`; JSON and sentences with a `=` are values. */
@@ -18,17 +19,24 @@ export function answersFrom(
   const [only, ...others] = requests
   const pairs = args.map((text): [string, Json] => {
     const named = requests.find(({ requestId }) => text.startsWith(`${requestId}=`))
-    if (named !== undefined)
-      return [named.requestId, answerFrom(named, text.slice(named.requestId.length + 1))]
+    if (named !== undefined) return [named.requestId, checked(named, text.slice(named.requestId.length + 1))]
     const [, id] = UNKNOWN_ID.exec(text) ?? []
     if (id !== undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
     if (only === undefined || others.length > 0)
       throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
-    return [only.requestId, answerFrom(only, text)]
+    return [only.requestId, checked(only, text)]
   })
   const answers = new Map(pairs)
   if (answers.size < pairs.length) throw wrongUsage(`Give one --answer for each request. ${waiting}`)
   return Object.fromEntries(answers)
+}
+
+function checked(request: RequestData, text: string): Json {
+  const answer = answerFrom(request, text)
+  const problem = request.kind === 'confirmation' ? problemWith(request, answer) : undefined
+  if (problem === undefined) return answer
+  const message = `--answer ${JSON.stringify(text)} does not answer ${request.requestId}. ${problem}`
+  throw new Refusal(message, { exitCode: EXIT.usage, code: 'invalid-answer' })
 }
 
 /** The option that answers a request, to be copied. */
@@ -37,10 +45,11 @@ export function answerOption({ kind, requestId }: RequestData, isOnly: boolean):
   return `--answer ${shellWord(isOnly ? hint : `${requestId}=${hint}`)}`
 }
 
+export const YES_OR_NO = 'Type yes or no; "no, too many" adds a reason, "stop" ends the turn.'
+
 /** The problem with an answer that no agent would accept, if there is one. */
 export function problemWith({ kind, options = [], about }: RequestData, answer: Json): string | undefined {
-  if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer))
-    return 'Type yes or no; "no, too many" adds a reason, "stop" ends the turn. Press Enter to answer later.'
+  if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer)) return YES_OR_NO
   if (isScoped(answer) && !Array.isArray(about?.['grants']))
     return 'Nothing is offered beyond this call: type yes or no.'
   if (kind !== 'choice') return undefined

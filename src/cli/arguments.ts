@@ -65,7 +65,8 @@ export async function readArguments<Name extends string>(
     found.set(token.name, [...before, valueOf(token.value ?? '', takes)])
   }
   const asksForHelp = found.has('help') || found.has('version')
-  if (name !== undefined && command === undefined && !asksForHelp) throw await unknownCommand(name, commands)
+  if (name !== undefined && command === undefined && !found.has('version'))
+    throw await unknownCommand(name, commands)
   if (command !== undefined && !asksForHelp) checkWords(command, words.slice(1))
   return {
     command,

@@ -1,6 +1,6 @@
 /** Builds a readable history from a journal: messages, calls, requests and answers, turn by turn. */
 import type { Json, JsonObject, Message, OutcomeReason, Usage, UserContent } from 'holdfast'
-import type { Entry, EntryData } from 'holdfast/journal'
+import type { Entry, EntryData, Session } from 'holdfast/journal'
 import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {
@@ -11,12 +11,21 @@ export interface Exchange {
   /** The messages that the turn takes; none if it continues an earlier one. */
   readonly said: readonly string[]
   readonly steps: readonly Step[]
+  /** Of the open turn: its calls without a result. */
+  readonly openCalls?: readonly OpenCall[]
   /** Absent while it runs. */
   readonly outcome?: OutcomeReason
   readonly error?: string
   readonly limit?: string
   readonly usage?: Usage
   readonly durationMs?: number
+}
+
+export interface OpenCall {
+  readonly callId: string
+  readonly tool: string
+  readonly args: Json
+  readonly state: 'started' | 'asked' | 'waiting'
 }
 
 export type Step =
@@ -48,6 +57,7 @@ interface Building extends Exchange {
   graph?: string
   said: string[]
   steps: Step[]
+  openCalls?: readonly OpenCall[]
   outcome?: OutcomeReason
   error?: string
   limit?: string
@@ -56,10 +66,31 @@ interface Building extends Exchange {
 }
 
 /** The turns of a conversation from its entries, oldest first. Entries of no interest to people are left out. */
-export function exchangesOf(entries: readonly Entry[]): Exchange[] {
+export function exchangesOf(entries: readonly Entry[], session?: Session): Exchange[] {
   const builder = new ExchangeBuilder()
   for (const entry of entries) builder.apply(entry)
-  return builder.exchanges
+  const { exchanges } = builder
+  const last = exchanges.at(-1)
+  if (last !== undefined && session?.open?.turn === last.turn) {
+    const calls = openCallsOf(session, session.open)
+    if (calls.length > 0) last.openCalls = calls
+  }
+  return exchanges
+}
+
+function openCallsOf({ graph }: Session, { calls, requests }: NonNullable<Session['open']>): OpenCall[] {
+  const asking = new Set(requests.map(({ callId }) => callId))
+  const ofTools = calls.flatMap(({ callId, tool, args, state }): OpenCall[] => {
+    if (state === 'settled') return []
+    return [
+      { callId, tool, args, state: state === 'started' ? state : asking.has(callId) ? 'asked' : 'waiting' },
+    ]
+  })
+  const effects = graph?.tasks.flatMap((task) => task.effects ?? []) ?? []
+  const ofNodes = effects.flatMap(({ callId, key, status }): OpenCall[] =>
+    status === undefined ? [{ callId, tool: key, args: null, state: 'started' }] : [],
+  )
+  return [...ofTools, ...ofNodes]
 }
 
 type EntryHandlers = { readonly [T in keyof EntryData]?: (data: EntryData[T], entry: Entry) => void }

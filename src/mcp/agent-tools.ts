@@ -35,7 +35,10 @@ const MESSAGE: JsonObject = {
 const ANSWER: JsonObject = {
   type: 'object',
   properties: {
-    conversation: CONVERSATION,
+    conversation: {
+      ...CONVERSATION,
+      description: 'The conversation of the request, from the result that has it.',
+    },
     request: { type: 'string', description: 'The id of the request.' },
     answer: { description: 'true or false, one of the options, a text, or an object that fits the schema.' },
   },

@@ -66,6 +66,11 @@ const refusals: Readonly<Record<string, Refused>> = {
     code: 2,
     says: '"sesions" is no command. Did you mean sessions?',
   },
+  'help on an unknown command': {
+    args: ['sesions', '--help'],
+    code: 2,
+    says: '"sesions" is no command. Did you mean sessions?',
+  },
   'a message that begins with a hyphen': {
     args: ['run', '- buy milk'],
     code: 2,

@@ -62,6 +62,56 @@ describe.concurrent('conversations', () => {
     expect((await site(['sessions'], { cwd: own })).stdout).toMatch(/x +site +2 .* open\n$/)
   })
 
+  it('with an open turn are shown with its calls that have no result', async () => {
+    const own = folders.make()
+    await site(['run', '--context', 'x', 'hello'], { cwd: own })
+    const store = sqliteStore(join(own, 'data', 'holdfast.db'))
+    const key = { ...LOCAL_OWNER, contextId: 'site:x' }
+    const { seq = 0 } = (await store.head(key)) ?? {}
+    const call = (callId: string, bags: number) => ({
+      type: 'tool-call',
+      callId,
+      tool: 'order',
+      args: { bags },
+    })
+    const start = { tool: 'order', idempotencyKey: 'k', replay: 'never' }
+    const asked = { requestId: 'r', kind: 'confirmation', prompt: 'Order 7?', callId: 'c', from: 'approval' }
+    const entries = [
+      { type: 'turn.start', turn: 2, data: { principal: LOCAL_OWNER } },
+      { type: 'model.start', turn: 2, data: { model: 'm', prompt: 'p' } },
+      {
+        type: 'model.end',
+        turn: 2,
+        data: { content: [call('a', 4), call('b', 5), call('c', 7), call('d', 8)], usage: {} },
+      },
+      { type: 'tool.start', turn: 2, data: { callId: 'a', args: { bags: 4 }, ...start } },
+      { type: 'tool.end', turn: 2, data: { callId: 'a', status: 'ok', output: 'sent' } },
+      { type: 'tool.start', turn: 2, data: { callId: 'b', args: { bags: 5 }, ...start } },
+      { type: 'request.start', turn: 2, data: asked },
+    ]
+    await store.append({ key, id: 'crash', since: seq, claim: { driver: '1@gone', leaseMs: 1000 }, entries })
+    await store.close()
+    const { stdout } = await site(['show', 'x'], { cwd: own })
+    expect(stdout.slice(stdout.indexOf('✓'))).toBe(`✓ order bags=4 → sent
+? approval of order {"bags":7} │ Order 7?
+→ order bags=5 · started, no result yet
+→ order bags=7 · waits for an answer
+→ order bags=8 · not started
+turn 2 · not ended
+`)
+    const { turns } = JSON.parse((await site(['show', 'x', '--json'], { cwd: own })).stdout) as {
+      turns: { openCalls?: object[] }[]
+    }
+    expect(turns.map(({ openCalls }) => openCalls)).toMatchObject([
+      undefined,
+      [
+        { callId: 'b', tool: 'order', args: { bags: 5 }, state: 'started' },
+        { state: 'asked' },
+        { state: 'waiting' },
+      ],
+    ])
+  })
+
   it('are listed as JSON, also those of one agent', async () => {
     const { stdout } = await site(['sessions', '--json', '--agent', 'tired'], { cwd })
     const [only, ...others] = JSON.parse(stdout) as object[]
@@ -87,11 +137,13 @@ describe.concurrent('conversations', () => {
     const store = sqliteStore(join(home, 'holdfast.db'))
     const flow = graph({ state: { notes: list<string>() } })
       .addNode('look', async (_, { step }) => ({ notes: await step('read', () => 'a letter') }))
+      .addNode('rest', () => ({}))
       .addNode('lose', () => {
         throw new Error('It is gone.')
       })
       .addEdge(START, 'look')
-      .addEdge('look', 'lose')
+      .addEdge('look', 'rest')
+      .addEdge('rest', 'lose')
       .addEdge('lose', END)
       .compile({ store })
     await flow.stream({ notes: 'begun' }, { contextId: 'post' }).outcome
@@ -105,8 +157,8 @@ FACTS
 › {"notes":["begun"]}
 ✓ read → a letter
 ▸ look.1 {"notes":["a letter"]}
-✗ lose.2 It is gone.
-✗ It is gone.
+▸ rest.2 changed nothing
+✗ lose.3 It is gone.
 turn 1 · failed · 0 in, 0 out · TIME
 `)
   })

@@ -76,6 +76,17 @@ describe.concurrent('one turn', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'This is message 1.\n' })
   })
 
+  it('says what failed before it tries again, as a sentence', async () => {
+    const config = `import { ScriptedModel } from 'holdfast/testing'
+const error = { status: 503, message: 'getaddrinfo ENOTFOUND api.openai.com' }
+export default { agents: { site: { model: new ScriptedModel([{ error }, 'Done.']) } } }
+`
+    const cwd = folders.make({ 'holdfast.config.ts': config })
+    const { stdout, stderr } = await inProcess(['run', 'hi'], { cwd })
+    expect(stdout).toBe('Done.\n')
+    expect(stderr).toContain('! getaddrinfo ENOTFOUND api.openai.com. Trying again.\n')
+  })
+
   it('works without a config, a key or a network, and says which model it asks', async () => {
     const { code, stdout, stderr } = await inProcess(['run', 'List my notes'], { cwd: folders.make() })
     expect(code).toBe(0)
@@ -128,7 +139,11 @@ describe.concurrent('exit codes', () => {
     )
     const wrong = await siteInProcess(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toContain('A confirmation is true, false, or')
+    expect(wrong.stderr).toMatch(/--answer "maybe" does not answer \S+\. Type yes or no; "no, too many" adds/)
+    const going = await siteInProcess(['run', '--context', 'a', '--continue'], { cwd })
+    expect(going.code).toBe(1)
+    expect(going.stderr).toContain('✗ There is nothing to continue: a waits for an answer.\n? Approval\n')
+    expect(going.stderr).toMatch(/\n {2}to answer: holdfast run .*--context a --answer yes\n$/)
     const stranger = await siteInProcess(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
     expect(stranger.code).toBe(2)
     expect(stranger.stderr).toContain('Nothing waits for "x". Waiting:')
@@ -137,6 +152,11 @@ describe.concurrent('exit codes', () => {
     expect(both.stderr).toContain('Give one --answer for each request. Waiting:')
     const yes = await siteInProcess(['run', '--context', 'a', '--answer', 'yes'], { cwd })
     expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    const over = await siteInProcess(['run', '--context', 'a', '--continue'], { cwd })
+    expect(over.code).toBe(1)
+    expect(over.stderr).toMatch(
+      /✗ There is nothing to continue\. To send a message: holdfast run .*--context a "…"\n$/,
+    )
     expect(withoutTimes(yes.stderr)).toContain('✓ order → 20 bags are on their way')
   })
 
@@ -201,6 +221,34 @@ export default { agents: { site: { ...site, tools } } }
     const { turns } = JSON.parse(shown.stdout) as { turns: { steps: { type: string }[] }[] }
     expect(turns.flatMap(({ steps }) => steps.map(({ type }) => type))).toEqual(['call', 'text'])
   })
+})
+
+it('a call of a killed process, also of its sub-agent, is not printed as a start', async () => {
+  const config = `import { agentTool, defineTool, jsonSchema } from 'holdfast'
+import { ScriptedModel } from 'holdfast/testing'
+const model = (tool) =>
+  new ScriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ tool, args: { bags: 5 } }] }))
+const properties = { bags: { type: 'number' } }
+const order = defineTool({
+  name: 'order', description: 'Orders.', replay: 'never', input: jsonSchema({ type: 'object', properties }),
+  run: () => new Promise((resolve) => setTimeout(resolve, 60_000)),
+})
+const clerk = agentTool({ name: 'clerk', description: 'Orders.', agent: { model: model('order'), tools: [order] }, prompt: () => 'Order', input: jsonSchema({ type: 'object', properties }) })
+export default { agents: { site: { model: model('order'), tools: [order] }, boss: { model: model('clerk'), tools: [clerk] } }, default: 'site' }
+`
+  const cwd = folders.make({ 'holdfast.config.ts': config })
+  const continued = async (agent: string) => {
+    const meanwhile = signalAfter('→ order', 'SIGKILL')
+    await holdfast(['run', '--agent', agent, '-c', agent, 'go'], { cwd, meanwhile })
+    return inProcess(['run', '--agent', agent, '-c', agent, '--continue'], { cwd })
+  }
+  const own = await continued('site')
+  expect(own.stderr).not.toContain('→ order')
+  expect(own.stderr).toContain('· order bags=5 · started before this command\n✗ order → outcome unknown')
+  const below = await continued('boss')
+  expect(below.stderr).not.toContain('→ order')
+  expect(below.stderr).not.toContain('→ clerk')
+  expect(below.stderr).toContain('· order bags=5 · started before this command\n')
 })
 
 describe.concurrent('whoever reads the output', () => {

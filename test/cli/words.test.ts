@@ -231,6 +231,18 @@ it('a first chat says what to type, and a later one does not', async () => {
   expect((await chat('/exit')).both).not.toContain('Try: ')
 })
 
+it('a chat says what to type where there is nothing to continue', async () => {
+  const folders = new Folders()
+  onTestFinished(() => folders.remove())
+  const { both } = await launch({
+    args: ['chat'],
+    isTTY: true,
+    cwd: folders.make(),
+    typed: ['/continue', '/exit'],
+  })
+  expect(both).toContain('✗ There is nothing to continue. Type a message.')
+})
+
 it('the last conversation is remembered while another process writes the same file', async () => {
   const folders = new Folders()
   onTestFinished(() => folders.remove())

@@ -77,9 +77,12 @@ describe.each(MODES)('a served agent (%s)', (era) => {
       script: [calls(['pay', {}]), 'Paid.', 'As I said.'],
       tools: [pay({ approve: 'never' })],
     })
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
-      'send_message',
-      'answer_request',
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['send_message', 'answer_request'])
+    const described = tools.map(({ inputSchema }) => inputSchema.properties?.['conversation'])
+    expect(described).toMatchObject([
+      { description: expect.stringContaining('Leave it out to begin a new one.') },
+      { description: 'The conversation of the request, from the result that has it.' },
     ])
     const progress: unknown[] = []
     const first = await call(

@@ -3,7 +3,7 @@
 import type { Json, RequestData } from 'holdfast'
 import { cyan, dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom } from 'holdfast/tool'
-import { problemWith } from '../answer.ts'
+import { problemWith, YES_OR_NO } from '../answer.ts'
 import type { RequestSource } from '../request-source.ts'
 import type { LineEditor, ReadOptions } from '../terminal/line-editor.ts'
 import { grantsOf, optionLines, questionOf } from '../terminal/question-lines.ts'
@@ -81,7 +81,8 @@ async function askOne(
     const answer = answerFrom(request, text)
     const problem = problemWith(request, answer)
     if (problem === undefined) return answer
-    screen.print(red(`  ${cut(problem, screen.columns - 3)}`))
+    const shown = problem === YES_OR_NO ? `${problem} Press Enter to answer later.` : problem
+    screen.print(red(`  ${cut(shown, screen.columns - 3)}`))
   }
 }
 

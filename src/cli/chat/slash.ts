@@ -35,7 +35,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: '/continue',
     help: 'continue where the last turn stopped',
-    run: (chat) => chat.runTurn(chat.agent.executeTurn(null)),
+    run: continueTurn,
   },
   { name: '/answer', help: 'answer open questions', run: answer },
   {
@@ -212,6 +212,10 @@ async function printCost(chat: Chat): Promise<void> {
     styled`${counted(turns, 'turn')}, ${counted(modelCalls, 'model call')}, ${counted(toolCalls, 'tool call')}`,
   )
   chat.print(styled`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
+}
+
+async function continueTurn(chat: Chat): Promise<void> {
+  if (!(await chat.answerOpen())) await chat.runTurn(chat.agent.executeTurn(null))
 }
 
 async function answer(chat: Chat): Promise<void> {

@@ -2,16 +2,17 @@
 import type { Json, TurnEvent } from 'holdfast'
 import { dim, prose, type Styled, styled, VisibleStream, yellow } from 'holdfast/terminal'
 import { FOREIGN, type Outputs } from '../gate/outputs.ts'
+import { type Earlier, isEarlier } from '../read-exchanges.ts'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
 import { Screen } from '../terminal/screen.ts'
-import { oneLine } from '../terminal/text.ts'
+import { oneLine, retryText } from '../terminal/text.ts'
 import { type EventHandlers, type KnownCall, TurnPrinter } from '../terminal/turn-printer.ts'
 import { columnsOf } from './context.ts'
 
 /** Prints a turn while it runs. */
 export interface RunPrinter {
-  /** Adds calls that an earlier turn requested. */
-  addCalls(calls: readonly KnownCall[]): void
+  /** Adds the journal before this process: its calls were not started now. */
+  addEarlier(earlier: Earlier): void
   start(): void
   event(event: TurnEvent): void
   /** Prints a line for people, below the text on the screen. */
@@ -45,7 +46,7 @@ class ScreenPrinter implements RunPrinter {
     this.#printer.start()
   }
 
-  addCalls(calls: readonly KnownCall[]): void {
+  addEarlier({ calls }: Earlier): void {
     this.#printer.addCalls(calls)
   }
 
@@ -80,15 +81,18 @@ class LinePrinter implements RunPrinter {
       if (path === undefined) this.#text(data.text)
     },
     'model.end': ({ path, data }) => {
-      this.addCalls(data.content.filter((part) => part.type === 'tool-call'))
+      this.#addCalls(data.content.filter((part) => part.type === 'tool-call'))
       if (path === undefined && !this.#streamed)
         for (const part of data.content) if (part.type === 'text') this.#text(part.text)
       this.#endLine()
       this.#noteRetry(data.error ?? {})
     },
-    'tool.start': ({ data: { callId, tool, args } }) => {
+    'tool.start': (event) => {
+      const { callId, tool, args } = event.data
       this.#calls.set(callId, { tool, at: performance.now() })
-      this.note(dim(`→ ${`${toolText(tool)} ${argumentsText(args)}`.trim()}`))
+      const call = `${toolText(tool)} ${argumentsText(args)}`.trim()
+      const isBefore = this.#earlier !== undefined && isEarlier(this.#earlier, event)
+      this.note(dim(isBefore ? `· ${call} · started before this command` : `→ ${call}`))
     },
     'tool.progress': ({ data: { callId, tool, progress } }) => {
       const now = performance.now()
@@ -106,6 +110,7 @@ class LinePrinter implements RunPrinter {
   }
   /** The time of the last progress line by call, to limit their rate. */
   readonly #progressAt = new Map<string, number>()
+  #earlier: Earlier | undefined
   #streamed = false
   #isMidLine = false
 
@@ -116,7 +121,12 @@ class LinePrinter implements RunPrinter {
 
   start(): void {}
 
-  addCalls(calls: readonly KnownCall[]): void {
+  addEarlier(earlier: Earlier): void {
+    this.#earlier = earlier
+    this.#addCalls(earlier.calls)
+  }
+
+  #addCalls(calls: readonly KnownCall[]): void {
     for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: performance.now() })
   }
 
@@ -152,7 +162,6 @@ class LinePrinter implements RunPrinter {
   }
 
   #noteRetry({ message, next }: { readonly message?: Json; readonly next?: Json }): void {
-    if (typeof message === 'string' && next !== 'fail')
-      this.note(yellow(`! ${oneLine(message)} Trying again.`))
+    if (typeof message === 'string' && next !== 'fail') this.note(yellow(retryText(message)))
   }
 }

@@ -10,13 +10,12 @@ import { messageFrom } from '../message.ts'
 import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext, timedId } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
-import { waitingCalls } from '../read-exchanges.ts'
+import { type Earlier, readEarlier } from '../read-exchanges.ts'
 import { exitCodeFor, failureText, wrongUsage } from '../refusal.ts'
 import { type RequestSource, requestSource } from '../request-source.ts'
 import { isTask } from '../task/task-options.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
-import type { KnownCall } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, optionsAgain, workspaceOf } from './context.ts'
 import { type Interrupted, watchSignals } from './interruption.ts'
@@ -37,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     const agent = agentFor(ready, id, { store })
     const reporter = new RunReporter(context, { ready, id, key, store })
-    reporter.addCalls(await waitingCalls(store, key))
+    reporter.addEarlier(await readEarlier(store, key))
     const turn = await turnFor(agent, { message, answers: args.values('answer') })
     return await reporter.report(agent, turn)
   } finally {
@@ -116,9 +115,8 @@ class RunReporter {
     this.#printer = this.#isJson ? SILENT : runPrinter(context, of.ready.mcp?.originOf)
   }
 
-  /** Adds calls that an earlier turn parked. */
-  addCalls(calls: readonly KnownCall[]): void {
-    this.#printer.addCalls(calls)
+  addEarlier(earlier: Earlier): void {
+    this.#printer.addEarlier(earlier)
   }
 
   async report(agent: Agent, turn: Turn): Promise<number> {
@@ -129,11 +127,24 @@ class RunReporter {
     const result = await Promise.race([ended, watch.parked])
     if ('signal' in result) return this.#reportParked(result)
     watch.stop()
+    const outcome = await this.#inCommands(agent, result)
     await agent.shutdown()
     const { store, key, ready } = this.#of
-    const found = await Promise.all(result.requests.map((request) => requestSource(store, key, request)))
+    const found = await Promise.all(outcome.requests.map((request) => requestSource(store, key, request)))
     const sources = found.map((source) => withOrigin(source, ready.mcp))
-    return this.#end(exitCodeAfter(result), result, this.#advice(result, sources))
+    return this.#end(exitCodeAfter(outcome), outcome, this.#advice(outcome, sources))
+  }
+
+  /** The error of the API names its functions; a person types a message or an answer. */
+  async #inCommands(agent: Agent, outcome: TurnOutcome): Promise<TurnOutcome> {
+    const { error } = outcome
+    if (error?.code !== 'nothing-to-continue') return outcome
+    const requests = await agent.requests()
+    const message =
+      requests.length === 0
+        ? `There is nothing to continue. To send a message: ${this.#command('"…"')}`
+        : `There is nothing to continue: ${this.#of.id} waits for an answer.`
+    return { ...outcome, requests, error: { ...error, message } }
   }
 
   async #printEvents(turn: Turn): Promise<TurnOutcome> {
@@ -168,8 +179,8 @@ class RunReporter {
   ): Styled[] {
     const continueTurn = this.#command('--continue')
     if (reason === 'failed') {
-      const again = turn === 0 ? [] : [dim(`  to try again: ${continueTurn}`)]
-      return [red(`✗ ${oneLine(failureText(error))}`), ...again]
+      const next = turn === 0 ? this.#questions(requests, sources) : [dim(`  to try again: ${continueTurn}`)]
+      return [red(`✗ ${oneLine(failureText(error))}`), ...next]
     }
     if (reason === 'cancelled') return [dim('— cancelled')]
     if (reason === 'max-iterations' || reason === 'limit')
@@ -177,6 +188,10 @@ class RunReporter {
         yellow(`! stopped by the limit on ${limit ?? 'iterations'}`),
         dim(`  to go on: ${continueTurn}`),
       ]
+    return this.#questions(requests, sources)
+  }
+
+  #questions(requests: readonly RequestData[], sources: readonly RequestSource[]): Styled[] {
     const { err } = this.#context
     const look = { columns: (err.isTTY && err.columns) || 80, rows: (err.isTTY && err.rows) || 24 }
     return requests.map((request, at) =>
@@ -215,7 +230,7 @@ function exitCodeAfter({ turn, reason, error }: TurnOutcome): number {
 }
 
 const SILENT: RunPrinter = {
-  addCalls: () => {},
+  addEarlier: () => {},
   start: () => {},
   event: () => {},
   note: () => {},

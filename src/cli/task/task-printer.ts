@@ -6,7 +6,7 @@ import type { Json } from 'holdfast'
 import type { GraphEvent } from 'holdfast/graph'
 import { bold, cyan, dim, green, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
-import { counted, cut, oneLine, spanText } from '../terminal/text.ts'
+import { counted, cut, oneLine, retryText, spanText } from '../terminal/text.ts'
 import { wrapText } from '../terminal/word-wrap.ts'
 
 export interface TaskView {
@@ -61,8 +61,7 @@ export class TaskPrinter {
       const texts = data.content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []))
       if (nodeOf(path) === 'agent' && texts.join('') !== '') this.#text(texts.join('\n'))
       const { message, next } = data.error ?? {}
-      if (typeof message === 'string' && next !== 'fail')
-        this.#view.print(yellow(`! ${oneLine(message)} Trying again.`))
+      if (typeof message === 'string' && next !== 'fail') this.#view.print(yellow(retryText(message)))
     },
     'tool.start': ({ data: { callId, tool, args } }) => {
       this.#calls.set(callId, { tool, args, startedAt: performance.now() })

@@ -1,8 +1,8 @@
 /** Formats an ended turn as lines of text. */
 
 import { bold, cyan, dim, red, type Styled, styled, visibleValue, yellow } from 'holdfast/terminal'
-import type { Exchange, Step } from '../exchange.ts'
-import { callLines, toolText } from './call-line.ts'
+import type { Exchange, OpenCall, Step } from '../exchange.ts'
+import { argumentsText, callLines, toolText } from './call-line.ts'
 import { type FlowPrinter, flowPrinter } from './flow-lines.ts'
 import { repeats } from './result-line.ts'
 import { counted, cut, oneLine, spanText } from './text.ts'
@@ -34,9 +34,16 @@ function linesOf(exchange: Exchange, look: ExchangeLook, flowLines: FlowPrinter)
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
     ...exchange.steps.flatMap((step, at) => flowLines(step) ?? stepLines(step, look, exchange.steps[at + 1])),
-    ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
+    ...(exchange.openCalls ?? []).map((call) => openCallLine(call, look)),
+    ...errorLines(exchange),
     ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
+}
+
+/** None if the node that failed has shown the error. */
+function errorLines({ error, steps }: Exchange): Styled[] {
+  if (error === undefined || steps.some((step) => step.type === 'node' && step.error === error)) return []
+  return [red(`✗ ${oneLine(error)}`)]
 }
 
 /** True if the reply after a call repeats its result: then only the reply is shown. */
@@ -50,7 +57,7 @@ function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
   if (step.type === 'said') return saidLines(step.text, look)
   if (step.type === 'call') return [callLines({ ...step, isRepeated: isRepeated(step, next) }, columns)]
   if (step.type === 'node') {
-    const said = step.error ?? (step.update === undefined ? '' : visibleValue(step.update))
+    const said = step.error ?? (step.update === undefined ? 'changed nothing' : visibleValue(step.update))
     const line = cut(`${step.error === undefined ? '▸' : '✗'} ${step.task} ${oneLine(said)}`, columns)
     return [step.error === undefined ? styled`${line}` : red(line)]
   }
@@ -60,6 +67,18 @@ function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
     return [dim(cut(`  ${step.how === 'cancelled' ? 'not answered' : step.how}${value}`, columns))]
   }
   return [yellow(cut(`! ${oneLine(step.text)}`, columns))]
+}
+
+const OPEN_CALL = {
+  started: 'started, no result yet',
+  asked: 'waits for an answer',
+  waiting: 'not started',
+} as const
+
+function openCallLine({ tool, args, state }: OpenCall, { columns }: ExchangeLook): Styled {
+  const end = ` · ${OPEN_CALL[state]}`
+  const call = `→ ${toolText(tool)} ${argumentsText(args)}`.trim()
+  return yellow(`${cut(call, columns - end.length)}${end}`)
 }
 
 const MOST_ARGUMENTS = 120

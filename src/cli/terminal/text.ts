@@ -8,6 +8,12 @@ export function oneLine(text: string): string {
   return visible(trimBlank(text.replaceAll('\r\n', '\n').replace(/[\n\t ]+/g, ' ')))
 }
 
+/** The line after a failed attempt that is followed by another. Messages of the network end without a period. */
+export function retryText(message: string): string {
+  const text = oneLine(message)
+  return `! ${text}${/[.!?…]$/.test(text) ? '' : '.'} Trying again.`
+}
+
 /** `1 turn`, `2 turns`. */
 export function counted(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`

@@ -8,7 +8,7 @@ import { failureText } from '../refusal.ts'
 import { argumentsText, callLines, callRows, progressText, toolText } from './call-line.ts'
 import { ResultLine } from './result-line.ts'
 import type { Screen } from './screen.ts'
-import { cut, cutStart, oneLine, spanText, widthOf } from './text.ts'
+import { cut, cutStart, oneLine, retryText, spanText, widthOf } from './text.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const TICK_MS = 100
@@ -122,7 +122,9 @@ export class TurnPrinter {
   end(outcome: TurnOutcome): void {
     this.stop()
     const { reason, error, limit } = outcome
-    if (reason === 'failed') this.#print(`✗ ${oneLine(failureText(error))}`, red)
+    if (error?.code === 'nothing-to-continue')
+      this.#print('✗ There is nothing to continue. Type a message.', red)
+    else if (reason === 'failed') this.#print(`✗ ${oneLine(failureText(error))}`, red)
     if (reason === 'cancelled') this.#print('— cancelled', dim)
     if (reason === 'max-iterations' || reason === 'limit')
       this.#print(`— stopped by the limit on ${limit ?? 'iterations'}; type /continue`, yellow)
@@ -190,8 +192,7 @@ export class TurnPrinter {
       screen.endStream()
     }
     const { message, next } = data.error ?? {}
-    if (typeof message === 'string' && next !== 'fail')
-      this.#print(`! ${oneLine(message)} Trying again.`, yellow)
+    if (typeof message === 'string' && next !== 'fail') this.#print(retryText(message), yellow)
     this.#begin('working')
   }
 
