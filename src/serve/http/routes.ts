@@ -358,9 +358,9 @@ async function fork(call: RouteCall): Promise<Response> {
   const key = keyHeader(call.request)
   const { at } = call.body as { at?: number }
   const nowhere = `The conversation has no ${at === undefined ? 'entries' : `entry ${at}`} to fork after.`
-  const fork = (to: string) => host.fork(keyOf(call), { to, ...defined({ at }) })
+  const forkTo = (to: string) => host.fork(keyOf(call), { to, ...defined({ at }) })
   if (key === undefined) {
-    const to = await fork(host.newContextId(name)).catch((error: unknown) => partNotFound(error, nowhere))
+    const to = await forkTo(host.newContextId(name)).catch((error: unknown) => partNotFound(error, nowhere))
     return json({ contextId: to }, 201)
   }
   // The id is that of the key, and of the entry: so a repetition finds the fork, and other content is seen.
@@ -369,7 +369,7 @@ async function fork(call: RouteCall): Promise<Response> {
   const to = at === undefined ? prefix : `${prefix}-${at}`
   if (!(await isForked(call, prefix, to)))
     try {
-      await fork(to)
+      await forkTo(to)
     } catch (error) {
       // The same request at once has made it.
       if (!(await isForked(call, prefix, to))) partNotFound(error, nowhere)
