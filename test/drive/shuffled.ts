@@ -126,7 +126,7 @@ function* takenProblems(entries: readonly Entry[]): Generator<string> {
     yield `${posted} is in the journal twice`
 }
 
-/** Every message that was not refused is in the journal, and its sender got the turn that took it. */
+/** Every message that was not refused is in the journal, and its sender got the turn that took it. One that was cancelled early is not. */
 function* sentProblems(
   entries: readonly Entry[],
   outcomes: readonly (TurnOutcome & { readonly key: string })[],
@@ -134,10 +134,14 @@ function* sentProblems(
   const inputs = new Map(entries.filter(({ type }) => type === 'input').map(({ key, seq }) => [key, seq]))
   const takenBy = new Map(entries.flatMap(({ takes = [], turn }) => takes.map((seq) => [seq, turn])))
   for (const { key, reason, turn, error } of outcomes) {
-    const isRefused = reason === 'failed' && turn === 0
-    if (isRefused && !['shutdown', 'paused'].includes(error?.code ?? ''))
+    const isEarly = reason === 'cancelled' && turn === 0
+    const isFailed = reason === 'failed' && turn === 0
+    const isRefused = isEarly || isFailed
+    if (isFailed && !['shutdown', 'paused'].includes(error?.code ?? ''))
       yield `${key} was refused: ${error?.message}`
     const seq = inputs.get(key)
+    const isSentOnce = outcomes.filter((one) => one.key === key).length === 1
+    if (isEarly && isSentOnce && seq !== undefined) yield `${key} was cancelled early and is in the journal`
     if (seq === undefined && !isRefused) yield `${key} was answered with ${reason} and is not in the journal`
     if (seq !== undefined && !isRefused && takenBy.get(seq) !== turn)
       yield `${key} heard of turn ${turn} and was taken by ${takenBy.get(seq)}`
