@@ -41,7 +41,7 @@ export class Assembly {
   readonly #ids: Ids
   readonly #onDelta: (delta: ModelDelta) => void
   readonly #readsTags: boolean
-  /** What has begun and not ended, by the provider's ids. */
+  /** Blocks that have begun and not ended, by the ids of the provider. */
   readonly #open = { text: new Map<string, Block>(), reasoning: new Map<string, Block>() }
   readonly #inputs = new Map<string, Input[]>()
 

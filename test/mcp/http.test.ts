@@ -91,6 +91,18 @@ function fetchGivesUpAfter(ms: number): void {
   }
 }
 
+/** What a server of bare HTTP says of itself and of its tools. */
+function rawAnswers(names: readonly string[], more: object = {}): Record<string, object> {
+  return {
+    initialize: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'raw', version: '1' },
+    },
+    'tools/list': { tools: names.map((name) => ({ name, inputSchema: { type: 'object' }, ...more })) },
+  }
+}
+
 describe('a call over HTTP', () => {
   it('may take longer than fetch would wait for an answer', async () => {
     fetchGivesUpAfter(20)
@@ -140,18 +152,7 @@ describe('a call over HTTP', () => {
 
   it('is lost with a stream that breaks off, and a tool that is safe to repeat runs again', async () => {
     const answers: Record<string, object> = {
-      initialize: {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'raw', version: '1' },
-      },
-      'tools/list': {
-        tools: ['endless', 'empty', 'flaky'].map((name) => ({
-          name,
-          inputSchema: { type: 'object' },
-          annotations: { readOnlyHint: true },
-        })),
-      },
+      ...rawAnswers(['endless', 'empty', 'flaky'], { annotations: { readOnlyHint: true } }),
       'tools/call': text('at last'),
     }
     let flaky = 0
@@ -232,19 +233,7 @@ describe('a call over HTTP', () => {
           ids.set(name, id)
           return response.writeHead(200, stream).end(`id: ${name}\nretry: 10\ndata:\n\n`)
         }
-        const results: Record<string, object> = {
-          initialize: {
-            protocolVersion: '2025-06-18',
-            capabilities: { tools: {} },
-            serverInfo: { name: 'raw', version: '1' },
-          },
-          'tools/list': {
-            tools: ['kept', 'forgotten', 'never', 'held'].map((name) => ({
-              name,
-              inputSchema: { type: 'object' },
-            })),
-          },
-        }
+        const results = rawAnswers(['kept', 'forgotten', 'never', 'held'])
         const result = results[method ?? '']
         const said = result === undefined ? { error: { code: -32_601, message: 'no' } } : { result }
         response.writeHead(200, { 'content-type': 'application/json' })
